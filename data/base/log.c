@@ -159,8 +159,9 @@ static void show(const struct progress *p, double now, const char *note, bool ba
         n = snprintf(line, sizeof line, "%s %lld", p->what, (long long)p->done);
     if (spent > 0 && n < (int)sizeof line)
         n += snprintf(line + n, sizeof line - (size_t)n, ", %.4g %s/s", p->units / spent, p->unit);
-    if (part > 0 && part < 1 && n < (int)sizeof line) {
-        clock_text(left, sizeof left, spent * (1 - part) / part);
+    int64_t fresh = p->done - p->before;
+    if (fresh > 0 && part < 1 && p->total > 0 && n < (int)sizeof line) {
+        clock_text(left, sizeof left, spent * (double)(p->total - p->done) / (double)fresh);
         n += snprintf(line + n, sizeof line - (size_t)n, ", %s left", left);
     }
     if (note && *note && n < (int)sizeof line)
@@ -181,6 +182,8 @@ void progress_update(struct progress *p, int64_t done, double units, const char 
     double now = now_seconds();
     p->done = done;
     p->units = units;
+    if (units <= 0)
+        p->before = done;
     if (now - p->shown < (bar ? 0.1 : 10.0) || level() < LOG_INFO)
         return;
     p->shown = now;

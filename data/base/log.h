@@ -37,6 +37,7 @@ bool log_may_colour(FILE *out);
 struct progress {
     const char *what, *unit;    /* "training", "pairs" */
     int64_t total, done;        /* total 0: unknown */
+    int64_t before;             /* items that were done before any work, by an earlier run */
     double start, shown, units; /* units: the amount of work that the rate counts */
 };
 /* what: name of the work; unit: unit of the rate.  Both are borrowed until the end. */

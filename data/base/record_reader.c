@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * Reads a CSV or TSV with a header: each row becomes an object of strings, named by the header.
@@ -551,4 +552,21 @@ void record_reader_close(struct record_reader *r)
     free(r->name);
     free(r->where);
     free(r);
+}
+
+int64_t record_file_total(const char *path, enum record_format format, const struct record_range *range)
+{
+    struct stat st;
+
+    if (range && range->some)
+        return range->end - range->first;
+    if (!path || strcmp(path, "-") == 0 || stat(path, &st) || !S_ISREG(st.st_mode))
+        return 0;
+    struct record_reader *r = record_reader_open(path, format, NULL);
+    int rc = r ? 1 : 0;
+    while (rc && !(rc < 0 && record_reader_failed(r)))
+        rc = record_reader_skip(r, NULL);
+    int64_t total = r && rc == 0 ? r->count : 0;
+    record_reader_close(r);
+    return total;
 }

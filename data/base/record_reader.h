@@ -61,4 +61,8 @@ void record_reader_by_place(struct record_reader *r);
 bool record_reader_ready(const struct record_reader *r);
 void record_reader_close(struct record_reader *r);
 
+/* Number of records of a file, or of a range of it, for progress bars.  0 if the path is NULL or names no regular file,
+ * or if the file cannot be read to its end.  Without a range, the whole file is read. */
+int64_t record_file_total(const char *path, enum record_format format, const struct record_range *range);
+
 #endif

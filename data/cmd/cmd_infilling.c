@@ -217,7 +217,8 @@ static int annotate_file(struct annotate_job *run, const char *input, struct err
     if (db_path_check(run->q->db, err) || prompter_open(&run->prompter, &run->q->prompt, err) ||
         (run->q->interpretations && annotate_interpretations_open(&run->interpretations, run->q->interpretations, err)))
         return -1;
-    progress_start(&run->progress, "annotating", "records", 0);
+    progress_start(&run->progress, "annotating", "records",
+                   record_file_total(input, run->q->format_in, &run->q->shard.range));
     if (records_to_lines(input, run->q->format_in, &run->q->shard.range, run->q->out, write_line, run,
                          &run->counts->all, err))
         return -1;

@@ -572,7 +572,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->format_in, &q->shard.range, err)) ||
         journal_open(&x->journal, q->out, q->resume, err))
         return -1;
-    progress_start(&x->progress, "executing", "records", 0);
+    progress_start(&x->progress, "executing", "records", record_file_total(input, x->q->format_in, &x->q->shard.range));
     if (run_records(x, err))
         return -1;
     progress_end(&x->progress);

@@ -467,7 +467,7 @@ static int score_files(struct strict_run *run, struct error *err)
     if (db_path_check(q->db, err) || score_tally_init(&run->tally, q->per_example, err) ||
         each_record(run, q->pred, keep_prediction, err))
         return -1;
-    progress_start(&run->progress, "scoring", "records", 0);
+    progress_start(&run->progress, "scoring", "records", record_file_total(q->gold, RECORDS_AUTO, NULL));
     if (each_record(run, q->gold, use_gold, err))
         return -1;
     progress_end(&run->progress);

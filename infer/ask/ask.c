@@ -27,6 +27,7 @@ struct ask_run {
     struct clarify_case *current;
     struct out_file out;
     struct ask_counts *counts;
+    struct progress progress;
 };
 
 /* Replaces the candidates once, if the dialogue escalates and the parser has others. */
@@ -161,6 +162,7 @@ static int write_all(struct ask_run *r, struct record_reader *in, struct error *
         if (rc)
             rc = write_record(r, record, in, &bad, err) ? -1 : 1;
         json_decref(record);
+        progress_update(&r->progress, r->counts->records, (double)r->counts->records, NULL);
     }
     return stop_requested() ? error_set(err, stop_exit_code(), "interrupted") : rc;
 }
@@ -173,8 +175,12 @@ static int run(struct ask_run *r, const char *input, struct error *err)
                     : record_reader_open_range(input, q->clarify.format_in, &q->clarify.shard.range, err);
     int rc = !in || pipeline_open(&r->pipeline, q, err) || out_file_open(&r->out, q->clarify.out, err) ? -1 : 0;
 
-    if (rc == 0)
+    if (rc == 0) {
+        progress_start(&r->progress, "asking", "questions",
+                       record_file_total(input, q->clarify.format_in, &q->clarify.shard.range));
         rc = write_all(r, in, err);
+        progress_end(&r->progress);
+    }
     if (rc == 0 && q->clarify.simulate)
         rc = simulator_finish(&r->simulator, &r->out, err);
     if (rc == 0)

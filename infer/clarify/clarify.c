@@ -139,7 +139,8 @@ static int write_all(struct clarifier *c, struct record_reader *in, struct out_f
     struct progress progress;
     int rc = 1;
 
-    progress_start(&progress, "clarifying", "records", 0);
+    progress_start(&progress, "clarifying", "records",
+                   record_file_total(c->request->candidates, c->request->format_in, &c->request->shard.range));
     while (!stop_requested()) {
         json_t *json = NULL;
         rc = record_reader_next(in, &json, err);

@@ -350,10 +350,11 @@ static struct record_reader *open_in(const struct detect_request *q, const char 
 static int run(struct detect_run *d, const char *input, struct error *err)
 {
     char text[STEP_COUNTS];
+    int64_t total = record_file_total(input, d->q->format_in, &d->q->shard.range);
 
     if (!(d->in = open_in(d->q, input, err)) || open_out(d, err))
         return -1;
-    progress_start(&d->progress, "detecting", "questions", 0);
+    progress_start(&d->progress, "detecting", "questions", total);
     int rc = run_groups(d, err);
     progress_end(&d->progress);
     if (workspace_tell(&d->detector.work, text))

@@ -767,7 +767,7 @@ static int run_windows(struct infill_run *f, struct error *err)
                    f->q->write             ? "writing prompts"
                    : infill_rewrites(f->q) ? "rewriting"
                                            : "infilling",
-                   "records", 0);
+                   "records", record_file_total(f->q->input, f->q->format_in, &f->q->shard.range));
     while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0)
         rc = run_window(f, err);
     rc = n < 0 ? -1 : rc;

@@ -172,7 +172,8 @@ static int each_window(struct parse_run *f, int (*window)(struct parse_run *f, s
     int rc = 0;
 
     if (shows)
-        progress_start(&f->progress, "parsing", "records", 0);
+        progress_start(&f->progress, "parsing", "records",
+                       record_file_total(f->q->input, f->q->format_in, &f->q->shard.range));
     while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0) {
         rc = window(f, err);
         if (shows)

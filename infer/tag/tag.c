@@ -271,7 +271,7 @@ static int run(struct tag_run *t, const char *input, struct error *err)
 {
     if (open_all(t, input, err))
         return -1;
-    progress_start(&t->progress, "tagging", "questions", 0);
+    progress_start(&t->progress, "tagging", "questions", record_file_total(input, t->q->format_in, &t->q->shard.range));
     int rc = run_groups(t, err);
     progress_end(&t->progress);
     return rc || stop_requested() ? -1 : journal_commit(&t->journal, t->q->out, err);

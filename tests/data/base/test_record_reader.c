@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int set_up(void **state)
@@ -209,6 +210,30 @@ static void lines_without_end_end(void **state)
     (void)state;
 }
 
+static int64_t total(const char *path)
+{
+    return record_file_total(path, RECORDS_AUTO, NULL);
+}
+
+static void records_are_counted(void **state)
+{
+    const struct record_range range = { true, 3, 9 };
+    char pipe_path[512];
+
+    assert_int_equal(total(test_file(*state, "three.jsonl", "{\"id\":1}\n\nnot JSON\n{}")), 3);
+    assert_int_equal(total(test_file(*state, "two.json", "[{}, 7]")), 2);
+    assert_int_equal(total(test_file(*state, "rows.csv", "id,q\n1,\"a\nb\"\n2,c\n")), 2);
+    assert_int_equal(total(test_file(*state, "lines.txt", "a\n\nb")), 2);
+    assert_int_equal(total(test_file(*state, "cut.json", "[{}, {")), 0);
+    assert_int_equal(total("/nowhere"), 0);
+    assert_int_equal(total(NULL), 0);
+    assert_int_equal(total("-"), 0);
+    assert_int_equal(record_file_total("-", RECORDS_AUTO, &range), 6);
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", (const char *)*state);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(total(pipe_path), 0);
+}
+
 static void a_single_question(void **state)
 {
     (void)state;
@@ -274,6 +299,7 @@ int main(void)
         cmocka_unit_test(arrays_go_on_after_a_bad_element),
         cmocka_unit_test(pipes_are_read_as_they_are_written),
         cmocka_unit_test(lines_without_end_end),
+        cmocka_unit_test(records_are_counted),
         cmocka_unit_test(a_single_question),
         cmocka_unit_test(strings_of_tables_are_numbers),
     };
