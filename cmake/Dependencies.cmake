@@ -36,6 +36,11 @@ if(NOT MICROHTTPD_FOUND)
   message(STATUS "libmicrohttpd not found (libmicrohttpd-dev): ambit-infer ask has no --serve")
 endif()
 
+pkg_check_modules(LIBEDIT IMPORTED_TARGET GLOBAL libedit)
+if(NOT LIBEDIT_FOUND)
+  message(STATUS "libedit not found (libedit-dev): dialogues at a terminal have no arrow keys and no history")
+endif()
+
 pkg_check_modules(MPI IMPORTED_TARGET GLOBAL ompi-c)
 if(MPI_FOUND)
   message(STATUS "MPI: OpenMPI ${MPI_VERSION}")

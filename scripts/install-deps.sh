@@ -20,6 +20,7 @@ packages=(
     libdnnl-dev      # oneDNN: faster matrix products, bf16
     libopenmpi-dev openmpi-bin # training over several ranks
     libmicrohttpd-dev # HTTP server of ambit-infer ask --serve
+    libedit-dev # arrow keys and history in dialogues at a terminal
     libcmocka-dev clang-format # tests and style checks
     curl             # HTTP client of the tests
     python3          # tests of the Python package, and its wheel

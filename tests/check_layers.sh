@@ -45,6 +45,7 @@ BEGIN {
     place["pcre2.h"] = "models/"
     place["curl/curl.h"] = "data/endpoint/"
     place["microhttpd.h"] = "infer/http/"
+    place["histedit.h"] = "infer/clarify/"
     place["cuda_runtime.h"] = "kernels/"
 }
 FNR == 1 && FILENAME ~ /^(data|models|train|infer)\// {

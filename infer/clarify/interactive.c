@@ -4,6 +4,7 @@
 #include "data/base/stop.h"
 #include "data/base/visible.h"
 #include "infer/clarify/evidence_files.h"
+#include "infer/clarify/line_editor.h"
 #include "infer/clarify/reply_words.h"
 #include "kernels/base.h"
 
@@ -350,9 +351,27 @@ static int save(const struct conversation *t, struct error *err)
     return t->transcript ? json_write_file(t->transcript, t->session->value, err) : 0;
 }
 
+static void say_too_long(const struct conversation *t)
+{
+    screen_say(&t->screen, "That is too long for an answer.");
+}
+
+static bool edit_line(const struct conversation *t, char *line, const char *prompt)
+{
+    int rc;
+
+    while ((rc = line_editor_read(t->editor, prompt, line, LINE_MAX_BYTES)) < 0)
+        say_too_long(t);
+    if (!rc)
+        fputc('\n', t->screen.out);
+    return rc > 0;
+}
+
 /* Reads a line without its newline.  Returns false at the end of the input or after a signal. */
 static bool read_line(const struct conversation *t, char *line, const char *prompt)
 {
+    if (t->editor && !stop_requested())
+        return edit_line(t, line, prompt);
     fputs(prompt, t->screen.out);
     fflush(t->screen.out);
     errno = 0;
@@ -363,7 +382,8 @@ static bool read_line(const struct conversation *t, char *line, const char *prom
     while (!strchr(line, '\n') && !feof(stdin)) {
         for (int c = getc(stdin); c != EOF && c != '\n';)
             c = getc(stdin);
-        fprintf(t->screen.out, "That is too long for an answer.\n%s", prompt);
+        say_too_long(t);
+        fputs(prompt, t->screen.out);
         fflush(t->screen.out);
         if (!fgets(line, LINE_MAX_BYTES, stdin))
             return false;
@@ -417,7 +437,7 @@ static void take_line(struct conversation *t, const char *line)
 }
 
 /* Asks until the result is accepted, the user leaves, or the input ends. */
-int converse(struct conversation *t, struct error *err)
+static int ask_until_end(struct conversation *t, struct error *err)
 {
     struct session *s = t->session;
     char line[LINE_MAX_BYTES];
@@ -443,6 +463,15 @@ int converse(struct conversation *t, struct error *err)
     if (s->why == STOP_NOT && !stop_requested())
         show_likeliest(t);
     return 0;
+}
+
+int converse(struct conversation *t, struct error *err)
+{
+    t->editor = line_editor_open();
+    int rc = ask_until_end(t, err);
+    line_editor_close(t->editor);
+    t->editor = NULL;
+    return rc;
 }
 
 static int write_outcome(const struct conversation *t, const char *path, struct error *err)

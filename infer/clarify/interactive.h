@@ -1,5 +1,5 @@
 /*
- * interactive.h - a dialogue with a person at a terminal, with numbers and words and without special keys.
+ * interactive.h - a dialogue with a person at a terminal, with numbers and words.
  */
 #ifndef INFER_CLARIFY_INTERACTIVE_H
 #define INFER_CLARIFY_INTERACTIVE_H
@@ -34,8 +34,9 @@ int interact(const struct clarify_request *q, struct error *err);
 struct conversation {
     struct session *session; /* borrowed */
     struct screen screen;
-    const char *transcript; /* file that is rewritten after each answer; or NULL */
-    const char *ended;      /* reason for its end; NULL: not ended */
+    const char *transcript;     /* file that is rewritten after each answer; or NULL */
+    const char *ended;          /* reason for its end; NULL: not ended */
+    struct line_editor *editor; /* set by converse() at a terminal */
     void (*show_rows)(void *user, const struct screen *screen,
                       const char *sql); /* shows rows after the result; or NULL */
     void *user;

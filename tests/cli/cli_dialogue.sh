@@ -257,6 +257,28 @@ wait $talking 2>/dev/null
 talk 0 'Result' '1\n1\n\n' --replay k.json --transcript k.json
 cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head -c 900)"
 
+# --- at a terminal: arrow keys move in the line, Up brings back the lines before, Ctrl-C ends with 130
+# keys CODE TEXT KEYS...: types the keys, with a pause before each, at a terminal that `script` makes
+keys() {
+    local code=$1 text=$2 key got
+    shift 2
+    cases=$((cases + 1))
+    for key; do
+        sleep 0.4
+        printf "$key"
+    done | TERM=xterm script -qec "timeout 60 $bin/ambit-infer clarify --interactive --db $db ${with[*]}" /dev/null >said 2>&1
+    got=${PIPESTATUS[1]}
+    [ "$got" = "$code" ] || complain "keys $*" "expected exit code $code, got $got"
+    tr -d '\r' <said >shown
+    [ "$(grep -cE -- "$text" shown)" -ge "${times:-1}" ] || complain "keys $*" "expected $text"
+}
+if ldd "$bin/ambit-infer" | grep -q libedit && command -v script >/dev/null; then
+    keys 0 '^   -> name of band, price of concert$' 'pice of\033[D\033[D\033[D\033[D\033[D\033[Dr\r' '1\r' '\r'
+    times=2 keys 0 '^   -> name of band, price of concert$' 'price\r' 'undo\r' '\033[A\033[A\r' '1\r' '\r'
+    keys 130 '^Interrupted' '\003'
+    keys 0 'Likeliest: ' '\004'
+fi
+
 # --- a bad command line and bad files
 talk 3 'in.jsonl: no record has the id "m2"' '' "${with[@]}" --id m2
 talk 0 'Question: Which bands' '' "${with[@]}" --id m1
