@@ -1,10 +1,13 @@
 /* Folders that a run can resume from, and folders that it may write to. */
 #include "tests/train/train_runs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A refused folder stays unchanged. */
@@ -274,6 +277,61 @@ static void test_init(void **state)
     assert_said("expected the --classifier and --graph with which the detector was trained");
 }
 
+/* Starts a process that has the folder for 0.3 s, as one that trains has, and then runs the command. */
+static pid_t occupy(const char *folder, const char *command)
+{
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open(folder, O_RDONLY | O_DIRECTORY);
+        bool locked = fd >= 0 && flock(fd, LOCK_EX) == 0 && write(ready[1], "x", 1) == 1;
+        usleep(300000);
+        _exit(locked && test_run(command, NULL) == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+/* Whether the process has ended with code 0. */
+static void assert_ended(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, WNOHANG), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* A run waits for a process that trains into its folder, and then sees what that process has written. */
+static void test_busy_folder(void **state)
+{
+    struct gate_request q = request(NULL);
+    char command[9000];
+
+    (void)state;
+    clean();
+    q.out = whole;
+    assert_int_equal(train(&q), 0);
+    q.out = run;
+    assert_int_equal(mkdir(run, 0777), 0);
+    snprintf(command, sizeof command, "cp -r '%s'/. '%s'", whole, run);
+    pid_t other = occupy(run, command);
+    assert_int_equal(train(&q), EXIT_CODE_USAGE);
+    assert_ended(other);
+    assert_said("another process trains into this folder; waiting until it ends");
+    assert_said("holds a run already");
+    q.resume = true;
+    other = occupy(run, "true");
+    assert_int_equal(train(&q), 0);
+    assert_ended(other);
+    assert_int_equal(shared->steps, 0);
+    assert_same_model("whole", "run");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_dry_run),
         cmocka_unit_test(test_stale_best),
         cmocka_unit_test(test_init),
+        cmocka_unit_test(test_busy_folder),
     };
     return cmocka_run_group_tests(tests, train_runs_set_up, train_runs_tear_down);
 }

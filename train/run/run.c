@@ -9,10 +9,13 @@
 #include "train/run/run_save.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static bool fits_in(const struct extent *a, const struct extent *b)
@@ -480,6 +483,33 @@ static int check_out(const struct run_settings *s, struct error *err)
     return run || s->force ? 0 : check_entries(s, err);
 }
 
+enum { LOCK_POLL_US = 100000 };
+
+/*
+ * Locks the folder until run_close, so that two processes never train into it at once: a command may be started again
+ * while the first process still runs. The second one waits, and then sees what the first one has written. A file
+ * system without locks is used without.
+ */
+static int lock_folder(struct run *r, struct error *err)
+{
+    bool waited = false;
+
+    if (!ranks_first(r) || (r->lock = open(r->set.out, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+        r->lock = 0;
+        return 0;
+    }
+    while (flock(r->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (!waited)
+            log_info("%s: another process trains into this folder; waiting until it ends", r->set.out);
+        waited = true;
+        if (stop_requested())
+            return error_set(err, EXIT_CODE_USAGE, "%s: stopped before another process had left the folder",
+                             r->set.out);
+        usleep(LOCK_POLL_US);
+    }
+    return waited ? check_out(&r->set, err) : 0;
+}
+
 /* Quotes a word for a shell. */
 static void show_word(char *out, size_t size, const char *word)
 {
@@ -532,6 +562,8 @@ int run_open(struct run *r, struct error *err)
 void run_close(struct run *r)
 {
     metrics_log_close(&r->metrics);
+    if (r->lock)
+        close(r->lock);
     sampler_release(&r->sampler);
     r->trainer->close(r->self);
     if (r->work.device)
@@ -573,8 +605,11 @@ static void tell_patience(const struct run *r)
 static int begin(struct run *r, struct error *err)
 {
     const struct run_settings *s = &r->set;
-    int found = make_dirs(s->out, err) == 0 ? (s->resume ? run_load_checkpoint(r, err) : 0) : -1;
+    int found = 0;
 
+    if (make_dirs(s->out, err) || lock_folder(r, err))
+        return -1;
+    found = s->resume ? run_load_checkpoint(r, err) : 0;
     if (found < 0 || open_files(r, err))
         return -1;
     if (found) {

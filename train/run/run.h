@@ -106,6 +106,7 @@ struct run {
     int64_t saved_best; /* the step whose weights are in OUT/best; 0: none */
     struct workspace_bytes step_bytes;
     struct metrics_log metrics;
+    int lock; /* descriptor of the locked folder; 0: none */
 };
 
 /* Trains. The caller has filled trainer, self and set of a zeroed run. Returns 0 when the model is finished or a dry

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define METRICS "metrics.jsonl"
@@ -254,7 +253,7 @@ static int save_into(struct run *r, const char *dir, struct params *params, cons
     return rc ? -1 : 0;
 }
 
-static int save_checkpoint(struct run *r, struct error *err)
+int run_save_checkpoint(struct run *r, struct error *err)
 {
     struct saved_state s;
     char *dir = checkpoint_dir_begin(r->set.out, r->state.step, err);
@@ -268,29 +267,6 @@ static int save_checkpoint(struct run *r, struct error *err)
     if (rc == 0)
         rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
     free(dir);
-    return rc;
-}
-
-/* After a network split, both sides take each other for dead and save into the same folder. A lock makes them save
- * one after the other. The locked file is open for writing, as NFS requires. Returns -1 on a file system without
- * locks. */
-static int wait_for_turn(const struct run *r)
-{
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/" RUN_CONFIG, r->set.out);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        ;
-    return fd;
-}
-
-int run_save_checkpoint(struct run *r, struct error *err)
-{
-    int turn = wait_for_turn(r), rc = save_checkpoint(r, err);
-
-    if (turn >= 0)
-        close(turn);
     return rc;
 }
 
