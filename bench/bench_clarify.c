@@ -98,7 +98,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_clarify CANDIDATES.jsonl TABLES.json\n");
         return EXIT_CODE_USAGE;
     }
-    b->settings = (struct clarify_settings){ dialogue_rules_default, 0.05, NULL };
+    b->settings = (struct clarify_settings){ .rules = dialogue_rules_default, .noise = 0.05 };
     b->settings.rules.fallback = true;
     if (arena_init(&b->scratch, ARENA_BYTES, &err) || schema_catalog_open(&b->schemas, argv[2], NULL, &err) ||
         run_all(b, argv[1], &err)) {
