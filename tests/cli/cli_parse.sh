@@ -186,7 +186,6 @@ wrong() {
 }
 wrong '{"db_id":"choir"}' 'question'
 wrong '{"db_id":"opera","question":"Who?"}' 'opera'
-wrong '{"question":"Who?"}' 'db_id'
 wrong '{"db_id":"opera","question":"Who?","schema":"singer"}' 'expected \\"table : column'
 wrong '{"db_id":"opera","question":"Who?","schema":7}' 'schema'
 wrong '{"db_id":"choir","question":"Who?","template":[3]}' 'template: expected a text'
@@ -195,6 +194,9 @@ wrong '{"db_id":"choir","question":["Who?"]}' 'question'
 wrong '{"db_id":7,"question":"Who?"}' 'db_id'
 wrong '["Who?"]' 'expected'
 wrong "{\"db_id\":\"choir\",\"question\":\"$(printf 'who %.0s' {1..400})\"}" 'positions|tokens'
+echo '{"question":"Who?"}' >bad.jsonl # the only schema is meant
+run 0 parse --model lm --schema tables.json bad.jsonl -o bad.out
+has bad.out '"db_id":"choir"'
 echo '{"id":1,"db_id":"opera","question":"Who?"}' >bad.jsonl
 run 7 parse --model lm bad.jsonl -o bad.out
 has bad.out 'no schema: expected --schema, --db or' "no schema at all"
