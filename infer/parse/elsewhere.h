@@ -1,7 +1,7 @@
 /*
  * elsewhere.h - statements by language models outside ambit: files of prompts and completions, and servers.
  *
- * The prompts are those of query_prompt_text(): the schema with values, one or two examples, and the question.  A
+ * The prompts are those of query_prompt_messages(): the schema with values, one or two examples, and the question.  A
  * completion may have thoughts, prose, code fences, lists or JSON around its statements (model_output.h).
  */
 #ifndef INFER_PARSE_ELSEWHERE_H

@@ -257,7 +257,7 @@ wait $talking 2>/dev/null
 talk 0 'Result' '1\n1\n\n' --replay k.json --transcript k.json
 cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head -c 900)"
 
-# --- at a terminal: arrow keys move in the line, Up brings back the lines before, Ctrl-C ends with 130
+# --- at a terminal: arrow keys move in the line, Up brings back the lines before, Ctrl-C ends with 130.
 # keys CODE TEXT KEYS...: types the keys, with a pause before each, at a terminal that `script` makes
 keys() {
     local code=$1 text=$2 key got
