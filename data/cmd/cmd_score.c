@@ -4,14 +4,15 @@
 #include "data/eval/agreement.h"
 #include "data/eval/score.h"
 #include "data/eval/span_score.h"
+#include "data/eval/triage_score.h"
 #include "data/published/spider_score.h"
 
-enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT, RULE_SPIDER, RULE_BIRD };
+enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT, RULE_SPIDER, RULE_BIRD, RULE_TRIAGE };
 
 static score_rule *const rules[] = {
     [RULE_STRICT] = score_strict, [RULE_AMBIQT] = score_ambiqt,       [RULE_DFPL] = score_dfpl,
     [RULE_SPANS] = score_spans,   [RULE_AGREEMENT] = score_agreement, [RULE_SPIDER] = score_spider,
-    [RULE_BIRD] = score_bird,
+    [RULE_BIRD] = score_bird,     [RULE_TRIAGE] = score_triage,
 };
 
 struct score_arguments {
@@ -25,7 +26,7 @@ static const struct score_arguments defaults = { .request = { .k = 5 } };
 
 static const struct option options[] = {
     CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE",
-                  "strict|ambiqt|dfpl|spans|agreement|spider|bird", "comparison of predictions and gold",
+                  "strict|ambiqt|dfpl|spans|agreement|spider|bird|triage", "comparison of predictions and gold",
                   .group = "input"),
     STRING_OPTION("pred", AT(pred), "FILE", "predictions", .required = true),
     STRING_OPTION("gold", AT(gold), "FILE", "gold records (default: those in --pred)"),
@@ -62,14 +63,15 @@ const struct command command_score = {
     .name = "score",
     .summary = "score predicted SQL or marked words against gold",
     OPTIONS(options, defaults),
-    .details = "strict: a prediction matches a gold interpretation if both return the same rows. ambiqt: AmbiQT's "
-               "measures, whether either and both interpretations are among the first k predictions. dfpl: the "
-               "measures of \"Disambiguate First, Parse Later\". spans: marked words of `ambit-infer tag` against "
-               "records with marked words. agreement: predictions of `ambit-infer detect` against `ambit-infer "
-               "tag`. spider: exact set match, its components and execution match, by hardness. bird: execution "
-               "accuracy, by difficulty.\n\n"
-               "Prints means with 95 % intervals from a bootstrap over databases. Skipped records are listed with "
-               "the reason, and the exit code is 7. Files, rules and output: docs/guides/score.md.",
+    .details =
+        "strict: a prediction matches a gold interpretation if both return the same rows. ambiqt: AmbiQT's "
+        "measures, whether either and both interpretations are among the first k predictions. dfpl: the "
+        "measures of \"Disambiguate First, Parse Later\". spans: marked words of `ambit-infer tag` against "
+        "records with marked words. agreement: predictions of `ambit-infer detect` against `ambit-infer "
+        "tag`. spider: exact set match, its components and execution match, by hardness. bird: execution "
+        "accuracy, by difficulty. triage: classes of questions, answerable, ambiguous, unanswerable or improper.\n\n"
+        "Prints means with 95 % intervals from a bootstrap over databases. Skipped records are listed with "
+        "the reason, and the exit code is 7. Files, rules and output: docs/guides/score.md.",
     .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",
                   "ambit-data score --rule dfpl --pred infilled.jsonl --db databases --json --per-example each.jsonl" },
     .run = run,

@@ -85,8 +85,7 @@ int dataset_join(struct dataset *d, struct dataset *from, struct error *err)
     return 0;
 }
 
-/* Writes one schema per line, which keeps thousands of them readable and compact. */
-static int write_schemas(const struct schema_set *s, struct out_file *o, struct error *err)
+int dataset_write_schemas(const struct schema_set *s, struct out_file *o, struct error *err)
 {
     fputs("[\n", o->f);
     for (int i = 0; i < s->n; i++) {
@@ -120,8 +119,8 @@ int dataset_write(const struct dataset *d, const char *dir, bool force, struct e
         rc = out_file_open(&files[i], path, err);
         free(path);
         if (rc == 0)
-            rc =
-                i < SPLITS ? write_examples(&d->splits[i], &files[i], err) : write_schemas(&d->schemas, &files[i], err);
+            rc = i < SPLITS ? write_examples(&d->splits[i], &files[i], err)
+                            : dataset_write_schemas(&d->schemas, &files[i], err);
     }
     if (rc == 0)
         rc = out_files_commit(files, SPLITS + 1, force, err);

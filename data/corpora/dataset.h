@@ -21,6 +21,8 @@ struct dataset {
 int dataset_read(struct dataset *d, const char *dir, struct error *err);
 /* Writes the four files atomically, and creates the folder if needed. `force` is that of out_files_commit. */
 int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err);
+/* Writes a tables.json with one schema per line, which keeps thousands of them readable and compact. */
+int dataset_write_schemas(const struct schema_set *s, struct out_file *o, struct error *err);
 void dataset_release(struct dataset *d);
 /* Adds the examples of `from`, and moves its schemas. Returns -1 with EXIT_CODE_DATA if both have the same db_id. The
  * caller releases both in any case. */

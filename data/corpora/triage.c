@@ -1,0 +1,366 @@
+#include "data/corpora/triage.h"
+
+#include "data/base/json.h"
+#include "data/base/records.h"
+#include "data/base/strings.h"
+#include "data/corpora/dataset.h"
+#include "data/schema/schema_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const class_names[] = { "answerable", "ambiguous", "unanswerable", "improper" };
+static const char *const corpus_names[] = { "mmsql", "triagesql", "ehrsql", "mini-interact" };
+
+const char *triage_class_name(enum triage_class c)
+{
+    return class_names[c];
+}
+
+enum triage_class triage_class_of(const char *name)
+{
+    int c = 0;
+
+    while (c < TRIAGE_CLASSES && strcmp(class_names[c], name) != 0)
+        c++;
+    return (enum triage_class)c;
+}
+
+struct triage_conversion {
+    const struct triage_request *q;
+    struct triage_counts *counts;
+    struct schema_set schemas;
+    struct strings contents; /* of TriageSQL's tables, as JSON; contents.items[i] are those of schemas.schemas[i] */
+    struct out_file out;
+    int64_t records;
+};
+
+/* Writes a question; takes `more`, an object of further fields, or NULL. */
+static int write_question(struct triage_conversion *c, json_t *id, const char *db_id, const char *question,
+                          enum triage_class class, const char *source_class, json_t *more, struct error *err)
+{
+    json_t *o = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s}", "id", id, "db_id", db_id, "question", question, "class",
+                          class_names[class], "source", corpus_names[c->q->corpus], "source_class", source_class);
+
+    json_object_update(o, more);
+    json_decref(more);
+    c->counts->of_class[class]++;
+    int rc = json_write_line(&c->out, o, err);
+    json_decref(o);
+    return rc;
+}
+
+/* Checks that the schemas of --tables, if any, have the database. */
+static int check_db(const struct triage_conversion *c, const char *db_id, const char *where, struct error *err)
+{
+    if (!c->q->tables || schema_find(&c->schemas, db_id))
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: expected a database of %s, got \"%.100s\"", where, c->q->tables, db_id);
+}
+
+/* MMSQL: dialogues {"db_name", "turns": [{"isuser", "text", "type", "query"}]}. */
+
+static int mmsql_class(enum triage_class *class, const json_t *turn, const char *where, struct error *err)
+{
+    const char *type = json_get_string(turn, "type", where, err);
+
+    if (!type)
+        return -1;
+    *class = triage_class_of(type);
+    if (*class == TRIAGE_CLASSES)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"type\": expected answerable, ambiguous, unanswerable or improper, got \"%.60s\"",
+                         where, type);
+    return 0;
+}
+
+/* The SQL of the system's turn that follows turn i, or NULL. */
+static const char *mmsql_reply(const json_t *turns, size_t i)
+{
+    const json_t *reply = json_array_get(turns, i + 1);
+    const char *sql =
+        json_is_true(json_object_get(reply, "isuser")) ? NULL : json_string_value(json_object_get(reply, "query"));
+
+    return sql && strncasecmp(sql, "select", strlen("select")) == 0 ? sql : NULL;
+}
+
+static int mmsql_turn(struct triage_conversion *c, const json_t *turns, size_t i, const char *db_id, json_t *context,
+                      const char *where, struct error *err)
+{
+    const json_t *turn = json_array_get(turns, i);
+    const char *text = json_get_string(turn, "text", where, err);
+    const char *sql = mmsql_reply(turns, i);
+    enum triage_class class = TRIAGE_CLASSES;
+
+    if (!text || mmsql_class(&class, turn, where, err))
+        return -1;
+    json_t *more = json_pack("{s:s*}", "sql", class == TRIAGE_ANSWERABLE ? sql : NULL);
+    if (json_array_size(context))
+        json_object_set_new(more, "context", json_copy(context));
+    json_t *id = json_sprintf("%lld-%zu", (long long)c->records, i + 1);
+    int rc = write_question(c, id, db_id, text, class, class_names[class], more, err);
+    json_array_append_new(context, json_string(text));
+    return rc;
+}
+
+/* A record_fn. */
+static int mmsql_dialogue(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct triage_conversion *c = user;
+    const char *db_id = json_get_string(record, "db_name", where, err);
+    const json_t *turns = db_id ? json_get_array(record, "turns", where, err) : NULL;
+    json_t *context = json_array();
+    int rc = turns ? check_db(c, db_id, where, err) : -1;
+
+    c->records++;
+    for (size_t i = 0; i < json_array_size(turns) && rc == 0; i++) {
+        char place[400];
+        bool is_user;
+        snprintf(place, sizeof place, "%.300s: turns[%zu]", where, i);
+        rc = json_get_bool(json_array_get(turns, i), "isuser", &is_user, place, err);
+        if (rc == 0 && is_user)
+            rc = mmsql_turn(c, turns, i, db_id, context, place, err);
+    }
+    json_decref(context);
+    return rc;
+}
+
+/* TriageSQL: questions {"tables": {NAME: [COLUMN]}, "databaseid", "type", "question"}. */
+
+static int triagesql_class(enum triage_class *class, const char *type, const char *where, struct error *err)
+{
+    static const struct {
+        const char *type;
+        enum triage_class class;
+    } types[] = {
+        { "answerable", TRIAGE_ANSWERABLE },  { "ambiguous", TRIAGE_AMBIGUOUS },
+        { "lack data", TRIAGE_UNANSWERABLE }, { "unanswerable by sql", TRIAGE_UNANSWERABLE },
+        { "small talk", TRIAGE_IMPROPER },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(types); i++)
+        if (strcmp(types[i].type, type) == 0) {
+            *class = types[i].class;
+            return 0;
+        }
+    return error_set(
+        err, EXIT_CODE_DATA,
+        "%s: field \"type\": expected answerable, ambiguous, lack data, unanswerable by sql or small talk, "
+        "got \"%.60s\"",
+        where, type);
+}
+
+static int add_table(struct schema_build *b, const char *name, const json_t *columns, const char *where,
+                     struct error *err)
+{
+    int table = schema_build_table(b, name, NULL);
+
+    for (size_t i = 0; i < json_array_size(columns); i++) {
+        const char *column = json_string_value(json_array_get(columns, i));
+        if (!column)
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: field \"tables\": expected names of columns in \"%.100s\", got %s", where, name,
+                             json_type_name(json_array_get(columns, i)));
+        schema_build_column(b, table, column, NULL, COLUMN_TEXT);
+    }
+    return 0;
+}
+
+/* Builds the schema, whose db_id has a number if other tables have the name already. */
+static int add_schema(struct triage_conversion *c, const char *name, json_t *tables, const char *where,
+                      struct error *err)
+{
+    struct schema_build b;
+    struct schema s;
+    const char *table;
+    json_t *columns;
+    char db_id[300];
+    int rc = 0;
+
+    snprintf(db_id, sizeof db_id, "%.200s", name);
+    for (int n = 2; schema_find(&c->schemas, db_id); n++)
+        snprintf(db_id, sizeof db_id, "%.200s_%d", name, n);
+    schema_build_init(&b, db_id);
+    json_object_foreach(tables, table, columns) if ((rc = add_table(&b, table, columns, where, err))) break;
+    if (rc == 0) {
+        schema_build_finish(&b, &s);
+        rc = schema_set_add(&c->schemas, &s, err);
+    }
+    schema_build_release(&b);
+    return rc;
+}
+
+/* The db_id of the tables, which become a schema if they are new.  Returns NULL with err. */
+static const char *schema_of_tables(struct triage_conversion *c, const json_t *record, const char *where,
+                                    struct error *err)
+{
+    const char *name = json_get_string(record, "databaseid", where, err);
+    json_t *tables = name ? json_get_object(record, "tables", where, err) : NULL;
+    char *text = tables ? json_text(tables, JSON_EXACT) : NULL;
+    int n = c->contents.n, at = text ? strings_add(&c->contents, text) : -1;
+
+    free(text);
+    if (at < 0 || (at == n && add_schema(c, name, tables, where, err)))
+        return NULL;
+    return c->schemas.schemas[at].db_id;
+}
+
+/* A record_fn. */
+static int triagesql_question(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct triage_conversion *c = user;
+    const char *type = json_get_string(record, "type", where, err);
+    const char *question = type ? json_get_string(record, "question", where, err) : NULL;
+    enum triage_class class = TRIAGE_CLASSES;
+
+    c->records++;
+    if (!question || triagesql_class(&class, type, where, err))
+        return -1;
+    const char *db_id = schema_of_tables(c, record, where, err);
+    return db_id ? write_question(c, json_integer(c->records), db_id, question, class, type, NULL, err) : -1;
+}
+
+/* EHRSQL: data.json {"data": [{"id", "question"}]} and label.json {ID: SQL}. */
+
+static int ehrsql_question(struct triage_conversion *c, const json_t *item, const json_t *labels, const char *where,
+                           struct error *err)
+{
+    const char *id = json_get_string(item, "id", where, err);
+    const char *question = id ? json_get_string(item, "question", where, err) : NULL;
+    const char *label = question ? json_string_value(json_object_get(labels, id)) : NULL;
+
+    if (!question)
+        return -1;
+    if (!label)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: expected a label of \"%.60s\" in label.json, a statement or \"null\"", where, id);
+    bool unanswerable = strcmp(label, "null") == 0;
+    json_t *more = json_pack("{s:s*}", "sql", unanswerable ? NULL : label);
+    return write_question(c, json_string(id), c->schemas.schemas[0].db_id, question,
+                          unanswerable ? TRIAGE_UNANSWERABLE : TRIAGE_ANSWERABLE,
+                          unanswerable ? "unanswerable" : "answerable", more, err);
+}
+
+static int ehrsql_read(struct triage_conversion *c, struct error *err)
+{
+    char *data_path = path_in(c->q->in, "data.json"), *label_path = path_in(c->q->in, "label.json");
+    json_t *data = json_read_file(data_path, err), *labels = data ? json_read_file(label_path, err) : NULL;
+    const json_t *list = labels ? json_get_array(data, "data", data_path, err) : NULL;
+    int rc = list ? 0 : -1;
+
+    if (list && !json_is_object(labels))
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object of labels, got %s", label_path,
+                       json_type_name(labels));
+    for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
+        char where[400];
+        snprintf(where, sizeof where, "%.300s: data[%zu]", data_path, i);
+        rc = ehrsql_question(c, json_array_get(list, i), labels, where, err);
+    }
+    json_decref(data);
+    json_decref(labels);
+    free(data_path);
+    free(label_path);
+    return rc;
+}
+
+/* Mini-Interact: {"instance_id", "selected_database", "amb_user_query", "query", "user_query_ambiguity"}. */
+
+/* The ambiguities of a task, {"term", "type"} each; NULL with err. */
+static json_t *mini_ambiguities(const json_t *record, const char *where, struct error *err)
+{
+    const json_t *all = json_get_object(record, "user_query_ambiguity", where, err);
+    const json_t *list = all ? json_get_array(all, "critical_ambiguity", where, err) : NULL;
+    json_t *out = list ? json_array() : NULL;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *a = json_array_get(list, i);
+        const char *term = json_get_string(a, "term", where, err);
+        if (!term) {
+            json_decref(out);
+            return NULL;
+        }
+        json_array_append_new(
+            out, json_pack("{s:s, s:s*}", "term", term, "type", json_string_value(json_object_get(a, "type"))));
+    }
+    return out;
+}
+
+/* A record_fn. */
+static int mini_task(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct triage_conversion *c = user;
+    const char *id = json_get_string(record, "instance_id", where, err);
+    const char *db_id = id ? json_get_string(record, "selected_database", where, err) : NULL;
+    const char *question = db_id ? json_get_string(record, "amb_user_query", where, err) : NULL;
+    const char *clear = json_string_value(json_object_get(record, "query"));
+    json_t *ambiguities = question && check_db(c, db_id, where, err) == 0 ? mini_ambiguities(record, where, err) : NULL;
+
+    if (!ambiguities)
+        return -1;
+    int rc = write_question(c, json_string(id), db_id, question, TRIAGE_AMBIGUOUS, "amb_user_query",
+                            json_pack("{s:o}", "ambiguities", ambiguities), err);
+    if (rc == 0 && clear)
+        rc = write_question(c, json_sprintf("%s-clear", id), db_id, clear, TRIAGE_ANSWERABLE, "query", NULL, err);
+    return rc;
+}
+
+static int read_corpus(struct triage_conversion *c, struct error *err)
+{
+    static record_fn *const readers[] = {
+        [TRIAGE_MMSQL] = mmsql_dialogue,
+        [TRIAGE_TRIAGESQL] = triagesql_question,
+        [TRIAGE_MINI_INTERACT] = mini_task,
+    };
+
+    if (c->q->corpus != TRIAGE_EHRSQL)
+        return records_each_as_is(c->q->in, RECORDS_AUTO, readers[c->q->corpus], c, err);
+    if (c->schemas.n != 1)
+        return error_set(err, EXIT_CODE_DATA, "%s: expected one schema, the database of EHRSQL, got %d", c->q->tables,
+                         c->schemas.n);
+    return ehrsql_read(c, err);
+}
+
+static int write_tables(const struct triage_conversion *c, const char *dir, struct error *err)
+{
+    struct out_file o;
+    char *path = path_in(dir, "tables.json");
+    int rc = out_file_open(&o, path, err);
+
+    if (rc == 0)
+        rc = dataset_write_schemas(&c->schemas, &o, err) || out_file_commit(&o, err) ? -1 : 0;
+    out_file_abort(&o);
+    free(path);
+    return rc;
+}
+
+static int write_folder(struct triage_conversion *c, const char *dir, struct error *err)
+{
+    char *path = path_in(dir, "questions.jsonl");
+    int rc = out_file_open(&c->out, path, err);
+
+    if (rc == 0)
+        rc = read_corpus(c, err) || out_file_commit(&c->out, err) ? -1 : 0;
+    if (rc == 0 && c->schemas.n)
+        rc = write_tables(c, dir, err);
+    out_file_abort(&c->out);
+    free(path);
+    return rc;
+}
+
+int triage_convert(const struct triage_request *q, struct triage_counts *n, struct error *err)
+{
+    struct triage_conversion c = { .q = q, .counts = n };
+    struct out_folder folder = { 0 };
+    int rc = q->tables ? schema_set_open(&c.schemas, q->tables, err) : 0;
+
+    if (rc == 0)
+        rc = out_folder_open(&folder, q->out, err) || write_folder(&c, folder.tmp, err) ||
+                     out_folder_commit(&folder, q->force, err)
+                 ? -1
+                 : 0;
+    out_folder_abort(&folder);
+    strings_release(&c.contents);
+    schema_set_close(&c.schemas);
+    return rc;
+}

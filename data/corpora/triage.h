@@ -1,0 +1,50 @@
+/*
+ * triage.h - public sets of questions of which not all can be answered, in one form.
+ *
+ * A question has one of four classes.  The class decides the next act of a system: it answers, asks back, refuses with
+ * a reason, or replies without the database.  Corpora have finer classes; `source_class` keeps their word.
+ *
+ * MMSQL (Guo et al. 2024) is an array of dialogues.  Each turn of the user is a question.
+ * TriageSQL (Zhang et al. 2020) is an array of questions with their tables.  "lack data" and "unanswerable by sql" are
+ * unanswerable, "small talk" is improper.
+ * EHRSQL 2024 (Lee et al. 2024) is a folder with data.json and label.json.  A question with the label "null" is
+ * unanswerable.
+ * Mini-Interact of BIRD-Interact (Huo et al. 2025) is JSONL of tasks.  `amb_user_query` is ambiguous, `query` is not.
+ */
+#ifndef DATA_CORPORA_TRIAGE_H
+#define DATA_CORPORA_TRIAGE_H
+
+#include "kernels/base.h"
+
+enum triage_class { TRIAGE_ANSWERABLE, TRIAGE_AMBIGUOUS, TRIAGE_UNANSWERABLE, TRIAGE_IMPROPER, TRIAGE_CLASSES };
+
+const char *triage_class_name(enum triage_class c);
+/* TRIAGE_CLASSES for an unknown name. */
+enum triage_class triage_class_of(const char *name);
+
+enum triage_corpus { TRIAGE_MMSQL, TRIAGE_TRIAGESQL, TRIAGE_EHRSQL, TRIAGE_MINI_INTERACT };
+/* The names of the corpora, in the order of the enum. */
+#define TRIAGE_CORPORA "mmsql|triagesql|ehrsql|mini-interact"
+
+struct triage_request {
+    const char *in; /* a file, or the folder of EHRSQL */
+    const char
+        *tables; /* tables.json with the schemas of the questions, or NULL; EHRSQL requires one with one schema */
+    const char *out;
+    enum triage_corpus corpus;
+    bool force;
+};
+
+struct triage_counts {
+    int64_t of_class[TRIAGE_CLASSES];
+};
+
+/*
+ * Writes OUT/questions.jsonl: {"id", "db_id", "question", "class", "source", "source_class"}, and where the corpus has
+ * them "sql", "context" (the earlier questions of a dialogue) and "ambiguities" ({"term", "type"}).  OUT/tables.json
+ * has the schemas of `tables`, or those of TriageSQL's questions.
+ * Returns -1 with EXIT_CODE_DATA naming the file, record and field; then nothing is written.
+ */
+int triage_convert(const struct triage_request *q, struct triage_counts *n, struct error *err);
+
+#endif

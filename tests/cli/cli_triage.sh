@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# ambit-data triage: MMSQL, TriageSQL, EHRSQL and Mini-Interact in one form; score --rule triage; bad input of each reader.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+has() { grep -qF -- "$2" "$1" || complain "$1 lacks" "$2: $(head -c 900 "$1")"; }
+lines() { [ "$(wc -l <"$1")" = "$2" ] || complain "$1: expected $2 lines" "$(cat "$1")"; }
+convert() { data triage --force "$@"; }
+
+echo '[{"db_id":"shop","table_names":["item"],"table_names_original":["item"],"column_names":[[-1,"*"],[0,"price"]],"column_names_original":[[-1,"*"],[0,"price"]],"column_types":["text","number"],"primary_keys":[],"foreign_keys":[]}]' >tables.json
+
+# --- MMSQL: a question for each turn of the user, with the earlier ones
+turn() { printf '{"isuser":%s,"text":"%s","%s":"%s"}' "$@"; }
+dialogue() { printf '[{"id":0,"db_name":"%s","turns":[%s]}]' "$1" "$2"; }
+dialogue shop "$(turn true "Hi!" type improper),$(turn false "Hello" query ""),$(turn true "Prices?" type answerable),$(turn false "" query "SELECT price FROM item")" >mmsql.json
+check "MMSQL" 0 "1 answerable" convert --from mmsql mmsql.json --tables tables.json -o mmsql
+lines mmsql/questions.jsonl 2
+has mmsql/questions.jsonl '{"id":"1-1","db_id":"shop","question":"Hi!","class":"improper","source":"mmsql","source_class":"improper"}'
+has mmsql/questions.jsonl '{"id":"1-3","db_id":"shop","question":"Prices?","class":"answerable","source":"mmsql","source_class":"answerable","sql":"SELECT price FROM item","context":["Hi!"]}'
+has mmsql/tables.json '"db_id":"shop"'
+
+# --- TriageSQL: its own tables become schemas; equal ones are one schema, others of the same name get a number
+question() { printf '{"tables":%s,"databaseid":"d","type":"%s","question":"%s"}' "$@"; }
+printf '[%s,%s,%s]' "$(question '{"t":["a","b"]}' ambiguous one)" "$(question '{"t":["a","b"]}' "lack data" two)" "$(question '{"t":["a"]}' "small talk" three)" >triagesql.json
+check "TriageSQL" 0 "1 unanswerable" convert --from triagesql triagesql.json -o triagesql
+has triagesql/questions.jsonl '{"id":1,"db_id":"d","question":"one","class":"ambiguous","source":"triagesql","source_class":"ambiguous"}'
+has triagesql/questions.jsonl '"db_id":"d","question":"two","class":"unanswerable","source":"triagesql","source_class":"lack data"'
+has triagesql/questions.jsonl '"db_id":"d_2","question":"three","class":"improper"'
+
+# --- EHRSQL: a label "null" means unanswerable
+mkdir -p ehr
+echo '{"version":"v1","data":[{"id":"x","question":"Price?"},{"id":"y","question":"Weather?"}]}' >ehr/data.json
+echo '{"x":"SELECT price FROM item","y":"null"}' >ehr/label.json
+check "EHRSQL" 0 "1 unanswerable" convert --from ehrsql ehr --tables tables.json -o ehrsql
+has ehrsql/questions.jsonl '{"id":"x","db_id":"shop","question":"Price?","class":"answerable","source":"ehrsql","source_class":"answerable","sql":"SELECT price FROM item"}'
+has ehrsql/questions.jsonl '{"id":"y","db_id":"shop","question":"Weather?","class":"unanswerable"'
+
+# --- Mini-Interact: an ambiguous question and the clear one
+echo '{"instance_id":"alien_1","selected_database":"alien","amb_user_query":"good signals?","query":"signals above 5?","user_query_ambiguity":{"critical_ambiguity":[{"term":"good","sql_snippet":"x > 5","type":"semantic"}]}}' >mini.jsonl
+check "Mini-Interact" 0 "1 ambiguous" convert --from mini-interact mini.jsonl -o mini
+has mini/questions.jsonl '"question":"good signals?","class":"ambiguous","source":"mini-interact","source_class":"amb_user_query","ambiguities":[{"term":"good","type":"semantic"}]}'
+has mini/questions.jsonl '{"id":"alien_1-clear","db_id":"alien","question":"signals above 5?","class":"answerable"'
+[ ! -e mini/tables.json ] || complain "a folder of tasks without schemas" "has tables.json"
+
+# --- bad input names the place and the field, and writes nothing
+refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
+dialogue shop "$(turn true "Hi!" type rude)" >bad.json
+refuse "a type of MMSQL" 'bad.json: record 1: turns\[0\]: field "type": expected answerable, ambiguous, unanswerable or improper, got "rude"' --from mmsql bad.json
+dialogue ship "$(turn true "Hi!" type improper)" >bad.json
+refuse "a database of MMSQL" 'bad.json: record 1: expected a database of tables.json, got "ship"' --from mmsql bad.json --tables tables.json
+echo '[{"db_name":"shop","turns":[{"text":"Hi!"}]}]' >bad.json
+refuse "a turn without a speaker" 'turns\[0\]: field "isuser"' --from mmsql bad.json
+printf '[%s]' "$(question '{"t":["a"]}' odd one)" >bad.json
+refuse "a type of TriageSQL" 'bad.json: record 1: field "type": expected answerable, ambiguous, lack data' --from triagesql bad.json
+printf '[%s]' "$(question '{"t":["a",7]}' ambiguous one)" >bad.json
+refuse "a column of TriageSQL" 'field "tables": expected names of columns in "t", got an integer|field "tables": expected names of columns in "t", got' --from triagesql bad.json
+refuse "a folder without data" 'missing/data.json' --from ehrsql missing --tables tables.json
+mkdir -p gap
+cp ehr/data.json gap
+echo '{"x":"SELECT price FROM item"}' >gap/label.json
+refuse "a question without a label" 'gap/data.json: data\[1\]: expected a label of "y" in label.json' --from ehrsql gap --tables tables.json
+echo '[]' >gap/label.json
+refuse "labels that are no object" 'gap/label.json: expected an object of labels' --from ehrsql gap --tables tables.json
+echo '{"instance_id":"a","selected_database":"d","amb_user_query":"q","user_query_ambiguity":{}}' >bad.jsonl
+refuse "a task without ambiguities" 'bad.jsonl: line 1: field "critical_ambiguity"' --from mini-interact bad.jsonl
+check "EHRSQL without a schema" 2 "from ehrsql requires --tables" convert --from ehrsql ehr -o none
+check "TriageSQL with a schema" 2 "cannot be used together" convert --from triagesql triagesql.json --tables tables.json -o none
+
+# --- scores: classes, lines of detect and tag, probabilities; a worked example
+gold() { printf '{"id":%d,"db_id":"%s","question":"q","class":"%s"}\n' "$@"; }
+{ gold 1 a answerable; gold 2 a answerable; gold 3 b ambiguous; gold 4 b unanswerable; gold 5 c improper; } >gold.jsonl
+printf '%s\n' '{"id":1,"class":"answerable"}' '{"id":2,"ambiguous":true,"score":0.75}' '{"id":3,"classes":{"ambiguous":0.6,"answerable":0.4}}' '{"id":4,"status":["ambiguous","unanswerable"]}' '{"id":5,"class":"ambiguous"}' >pred.jsonl
+run 0 data score --rule triage --gold gold.jsonl --pred pred.jsonl --json --per-example each.jsonl
+# F1: answerable 2/3, ambiguous 1/2, unanswerable 1, improper 0; their mean is .541667
+has shown '"macro_f1":0.541666667'
+has shown '"accuracy":0.6'
+has shown '"aurc":null'
+has each.jsonl '{"id":"2","db_id":"a","gold":"answerable","class":"ambiguous","correct":false}'
+# Answered surest first: right, right, wrong, wrong; the risks are 0, 0, 1/3 and 1/2, and their mean is 5/24.
+printf '{"id":%d,"class":"%s","confidence":%s}\n' 1 answerable 0.9 3 ambiguous 0.8 2 ambiguous 0.7 4 improper 0.6 >sure.jsonl
+run 7 data score --rule triage --gold gold.jsonl --pred sure.jsonl --json
+has shown '"aurc":0.208333333'
+has shown '"reason":"it has no prediction"'
+run 7 data score --rule triage --gold gold.jsonl --pred <(printf '%s\n' '{"id":1,"class":"odd"}' '{"id":1,"class":"improper"}' '{"id":9,"class":"improper"}' '{"id":3,"error":"x"}' '{"id":4,"confidence":2,"class":"improper"}')
+has shown 'expected answerable, ambiguous, unanswerable or improper, got "odd"'
+has shown "its id is none of the gold records'"
+has shown 'it is an error'
+has shown 'field "confidence"'
+check "no gold" 2 "rule triage requires --gold" data score --rule triage --pred pred.jsonl
