@@ -87,7 +87,7 @@ static void bad_records_do_not_stop_it(void **state)
     json_t *lines =
         run(*state, "in.jsonl",
             "{\"db_id\": \"d\", \"query\": \"select x FORM a\"}\n{\"db_id\": \"e\", \"query\": \"select 1\"}\n"
-            "{\"query\": \"select 1\"}\n{\"db_id\": \n{\"db_id\": \"d\", \"query\": 7}\n"
+            "{\"db_id\": 7, \"query\": \"select 1\"}\n{\"db_id\": \n{\"db_id\": \"d\", \"query\": 7}\n"
             "{\"db_id\": \"d\", \"query\": \"select \xc3\xa9 from a\"}\n{\"db_id\": \"d\", \"query\": "
             "\"select 1\"}\n",
             7, &said);
