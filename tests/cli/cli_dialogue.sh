@@ -258,7 +258,8 @@ talk 0 'Result' '1\n1\n\n' --replay k.json --transcript k.json
 cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head -c 900)"
 
 # --- at a terminal: arrow keys move in the line, Up brings back the lines before, Ctrl-C ends with 130.
-# keys CODE TEXT KEYS...: types the keys, with a pause before each, at a terminal that `script` makes
+# keys CODE TEXT KEYS...: types the keys, with a pause before each, at a terminal that `script` makes.  At that
+# terminal, `timeout` would pass on a second Ctrl-C, which ends a program at once.
 keys() {
     local code=$1 text=$2 key got
     shift 2
@@ -266,7 +267,7 @@ keys() {
     for key; do
         sleep 0.4
         printf "$key"
-    done | TERM=xterm script -qec "timeout 60 $bin/ambit-infer clarify --interactive --db $db ${with[*]}" /dev/null >said 2>&1
+    done | TERM=xterm timeout 60 script -qec "$bin/ambit-infer clarify --interactive --db $db ${with[*]}" /dev/null >said 2>&1
     got=${PIPESTATUS[1]}
     [ "$got" = "$code" ] || complain "keys $*" "expected exit code $code, got $got"
     tr -d '\r' <said >shown
