@@ -23,7 +23,7 @@ if [ "$mode" = titles ]; then
         function fail(text) { printf "commit title \"%s\": %s\n", $0, text; bad = 1 }
         length($0) > 72 { fail("expected at most 72 characters, got " length($0)) }
         !/^[a-z0-9_\/-]+: [a-z]/ { fail("expected \"layer: imperative title\""); next }
-        $2 ~ /(ing|[^e]ed|[^s]s)$/ && $2 !~ /^(focus|bias|canvas)$/ { fail("expected an imperative verb, got \"" $2 "\"") }
+        $2 ~ /(ing|[^e]ed|[^s]s)$/ && $2 !~ /^(focus|bias|canvas|bring)$/ { fail("expected an imperative verb, got \"" $2 "\"") }
         $2 ~ /^(a|all|an|and|both|each|every|fewer|how|more|no|of|one|only|the|what|when|where|which|who)$/ {
             fail("expected an imperative verb, got \"" $2 "\"")
         }

@@ -58,7 +58,10 @@ static int read_column(struct table_corpus *c, struct corpus_column *column, con
         return -1;
     corpus_column_name(c, column, json_string_value(name));
     column->type = type_of(json_string_value(type));
-    json_array_foreach(cells, i, cell) corpus_column_add(c, column, cell);
+    json_array_foreach(cells, i, cell)
+    {
+        corpus_column_add(c, column, cell);
+    }
     return 0;
 }
 

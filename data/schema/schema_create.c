@@ -98,9 +98,8 @@ static int skip_blanks(struct scan *s, struct error *err)
 static size_t quoted_end(const struct scan *s, size_t at, char quote, bool backslash)
 {
     for (at++; at < s->n; at++) {
-        if (backslash && s->text[at] == '\\')
-            at++;
-        else if (s->text[at] == quote && byte_at(s, at + 1) == quote)
+        bool escapes = backslash && s->text[at] == '\\';
+        if (escapes || (s->text[at] == quote && byte_at(s, at + 1) == quote))
             at++;
         else if (s->text[at] == quote)
             return at + 1;

@@ -47,7 +47,7 @@ static float number(const struct table_case *t, int64_t i)
     if (t->numbers == RARE)
         return j % 1000 == 17 && j < 3000 ? (float)j / 1000 : -INFINITY;
     if (t->numbers == STAIRS)
-        return j < 1024 && j % 128 == 0 ? 1 + (float)(8 - j / 128) * 0x1p-23f : -1;
+        return j < 1024 && j % 128 == 0 ? 1 + ldexpf((float)(1024 - j), -30) : -1;
     if (t->numbers == CROWN)
         return j % 211 == 5 && j < 19 * 211 ? 60 : -2.5f;
     if (t->numbers == ZEROS)
