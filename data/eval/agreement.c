@@ -392,10 +392,7 @@ static int print(const struct agreement_run *run, const struct score_request *q,
         print_table(run);
         return 0;
     }
-    json_t *o = run_json(run);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(run_json(run), err);
 }
 
 static void release(struct agreement_run *run)

@@ -83,15 +83,14 @@ void score_print_skipped(const json_t *skipped)
     }
 }
 
-int score_print_json(const json_t *o, struct error *err)
+int score_print_json(json_t *o, struct error *err)
 {
     struct out_file out = { 0 };
-    if (out_file_open(&out, "-", err))
-        return -1;
-    if (json_write_line(&out, o, err) == 0 && out_file_commit(&out, err) == 0)
-        return 0;
+    int rc = out_file_open(&out, "-", err) || json_write_line(&out, o, err) || out_file_commit(&out, err) ? -1 : 0;
+
     out_file_abort(&out);
-    return -1;
+    json_decref(o);
+    return rc;
 }
 
 static const char *const class_names[] = { "unambiguous", "ambiguous" };
@@ -223,9 +222,7 @@ static int print_json(const struct score_tally *t, json_t *more, struct error *e
     json_object_set(o, "failed", t->failed);
     json_object_set_new(o, "sqlite", json_string(sqlite3_libversion()));
     json_object_update(o, more);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(o, err);
 }
 
 /* Prints a class; returns whether all its means have intervals. */

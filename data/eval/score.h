@@ -47,7 +47,7 @@ void score_print_one_database(void);
 /* Prints skipped records, {"record", "reason"} each, as lines of a table. */
 void score_print_skipped(const json_t *skipped);
 
-/* Prints one object on standard output. */
-int score_print_json(const json_t *o, struct error *err);
+/* Prints one object on standard output, and takes it. */
+int score_print_json(json_t *o, struct error *err);
 
 #endif

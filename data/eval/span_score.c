@@ -261,10 +261,7 @@ static int print(const struct span_run *run, const struct score_request *q, stru
         span_score_print(&run->tally);
         return 0;
     }
-    json_t *o = span_score_json(&run->tally);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(span_score_json(&run->tally), err);
 }
 
 static void release(struct span_run *run)

@@ -359,10 +359,7 @@ static int print(struct triage_run *run, const struct score_request *q, struct e
         print_table(run);
         return 0;
     }
-    json_t *o = run_json(run);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(run_json(run), err);
 }
 
 static void release(struct triage_run *run)

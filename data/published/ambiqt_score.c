@@ -529,9 +529,7 @@ static int print_json(struct score_run *r, struct error *err)
     json_object_set_new(o, "interval", intervals);
     if (json_array_size(r->cases.skipped))
         json_object_set(o, "skipped", r->cases.skipped);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(o, err);
 }
 
 static void print_share(int count, struct score_mean share)

@@ -388,9 +388,7 @@ static int print_json(struct spider_run *run, struct error *err)
             json_object_set_new(intervals, measure_names[m], score_interval_json(measure_interval(run, m)));
     json_object_set_new(o, "interval", intervals);
     json_object_set(o, "skipped", run->cases.skipped);
-    int rc = score_print_json(o, err);
-    json_decref(o);
-    return rc;
+    return score_print_json(o, err);
 }
 
 static void print_measure(struct spider_run *run, int m, const struct class_tally *t)

@@ -853,7 +853,7 @@ static int check_device(const struct op_row *rows, int n_rows, const char *name,
     return failed;
 }
 
-/* Where simt begins: AMBIT_SIMT_SEED, or any; op_check goes on from there. */
+/* The first seed of the random order on simt: AMBIT_SIMT_SEED, or any number. op_check counts up from it. */
 static void choose_seed(void)
 {
     char text[32];
