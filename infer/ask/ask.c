@@ -283,38 +283,12 @@ static void show_rows(void *user, const struct screen *screen, const char *sql)
     json_decref(result);
 }
 
-static bool has_status(const json_t *marked, const char *status)
-{
-    const json_t *list = json_object_get(marked, "status");
-    bool found = false;
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        found |= strcmp(json_string_value(json_array_get(list, i)), status) == 0;
-    return found;
-}
-
-/* Shows the results of detector and tagger together.  If the tagger has none, only the detector's is shown.  If they
- * disagree, the tagger's is shown as a second opinion. */
-static void show_predictions(const struct screen *screen, const struct asked *k)
-{
-    const char *detected = json_string_value(json_object_get(k->prediction, "sentence"));
-    const char *marked = json_string_value(json_object_get(k->marked, "sentence"));
-    bool ambiguous = has_status(k->marked, "ambiguous"), found = ambiguous || has_status(k->marked, "unanswerable");
-    bool differs = detected && ambiguous && !json_is_true(json_object_get(k->prediction, "ambiguous"));
-
-    if (detected)
-        screen_say(screen, "%s", detected);
-    if (marked && (found || !detected))
-        screen_say(screen, "%s%s", differs ? "The tagger differs: " : "", marked);
-    if (!detected && !marked)
-        screen_say(screen, "(No detector: whether the question is ambiguous is not known.)");
-}
-
 static void show_known(const struct ask_talk *t, const struct asked *k)
 {
     const struct screen *screen = &t->talk.screen;
+    const char *sentence = asked_sentence(k);
 
-    show_predictions(screen, k);
+    screen_say(screen, "%s", sentence ? sentence : "(No detector: whether the question is ambiguous is not known.)");
     if (k->gated)
         screen_say(screen, "Nobody is asked: the chance that it is ambiguous is below %g.", t->q->gate);
     if (k->made.added)

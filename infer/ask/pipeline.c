@@ -331,6 +331,26 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
     return o;
 }
 
+static bool has_status(const json_t *marked, const char *status)
+{
+    const json_t *list = json_object_get(marked, "status");
+    bool found = false;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        found |= strcmp(json_string_value(json_array_get(list, i)), status) == 0;
+    return found;
+}
+
+const char *asked_sentence(const struct asked *k)
+{
+    const char *detected = json_string_value(json_object_get(k->prediction, "sentence"));
+    const char *marked = json_string_value(json_object_get(k->marked, "sentence"));
+    bool ambiguous = json_is_true(json_object_get(k->prediction, "ambiguous"));
+    bool found = has_status(k->marked, "ambiguous") || has_status(k->marked, "unanswerable");
+
+    return !detected || (marked && found && !ambiguous) ? marked : detected;
+}
+
 /* Reads the candidates of a question without any. */
 static json_t *nothing_to_ask(void)
 {
@@ -339,10 +359,10 @@ static json_t *nothing_to_ask(void)
 
 json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session *s, bool relevance)
 {
-    json_t *o = json_pack("{s:O*, s:O, s:O, s:o, s:o, s:o, s:b}", "id", json_object_get(k->record, "id"), "db_id",
+    json_t *o = json_pack("{s:O*, s:O, s:O, s:s?, s:o, s:o, s:o, s:b}", "id", json_object_get(k->record, "id"), "db_id",
                           json_object_get(k->record, "db_id"), "question", json_object_get(k->record, "question"),
-                          "detector", prediction_part(k->prediction, relevance), "tagger", marked_part(k->marked),
-                          "candidates", candidates_part(k), "gated", k->gated);
+                          "sentence", asked_sentence(k), "detector", prediction_part(k->prediction, relevance),
+                          "tagger", marked_part(k->marked), "candidates", candidates_part(k), "gated", k->gated);
     json_t *rest = s ? pipeline_session_line(a, s, k->gated) : nothing_to_ask();
 
     if (!rest || json_object_update(o, rest)) {

@@ -69,6 +69,9 @@ struct asked {
  * EXIT_CODE_DATA.  The caller calls asked_release() in any case. */
 int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err);
 void asked_release(struct asked *k);
+/* Returns the one sentence about the question's ambiguity: the detector's if it predicts ambiguity, else the tagger's
+ * if it found something, else the detector's, or the tagger's without one.  Returns NULL if there is neither. */
+const char *asked_sentence(const struct asked *k);
 /* Starts the session of a question with candidates.  Returns -1 with EXIT_CODE_DATA. */
 int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
                    struct error *err);

@@ -86,7 +86,7 @@ has 2 '"candidates":\{"from":"file","n":1,"added":0,"raised":0\}'
 expect 0 "records" --detector model --threshold 0 --alternatives off --candidates candidates.jsonl questions.jsonl
 has 1 '"candidates":\{"from":"file","n":2,"added":0,"raised":0\}'
 expect 0 "records" --detector model --threshold 1 --candidates candidates.jsonl questions.jsonl
-cmp -s <(sed -E 's/"detector":(null|\{[^}]*\})//' plain.jsonl) <(sed -E 's/"detector":(null|\{[^}]*\})//' out.jsonl) ||
+cmp -s <(sed 's/"sentence":.*"tagger"//' plain.jsonl) <(sed 's/"sentence":.*"tagger"//' out.jsonl) ||
     complain "nothing found" "other than without a detector"
 half() { awk -v p="$1" -v q="$score" 'BEGIN { printf "%.6f", p * q / 2 }'; }
 infer ask --device cpu --db gym.sqlite --detector model --threshold 0 --candidates candidates.jsonl --max-turns 0 questions.jsonl -o out.jsonl 2>said
@@ -157,22 +157,25 @@ says 'There is no parser that could be asked for others'
 talk '' --question "$fee" || complain dialogue "exit code $?"
 says 'There are no candidate statements'
 
-# detector and tagger do not contradict each other
+# detector and tagger have one voice
 silent() {
     cases=$((cases + 1))
     grep -qE -- "$1" shown && complain "dialogue" "says \"$1\": $(head -c 1500 shown)"
 }
+# voice QUESTION SENTENCE OTHER ARGUMENTS...: the dialogue and the record have the first sentence only
+voice() {
+    talk '' --tagger heuristic --question "$1" "${@:4}" || complain dialogue "exit code $?"
+    says "$2"
+    silent "$3"
+    expect 0 "record" --tagger heuristic --question "$1" "${@:4}"
+    has 1 "\"sentence\":\"$2"
+}
 name="Show the name of each trainer."
-talk '' --tagger heuristic --question "$name" || complain dialogue "exit code $?"
-says 'Nothing ambiguous or unanswerable was found'
-silent 'No detector'
-talk '' --detector model --threshold 0 --tagger heuristic --question "$name" || complain dialogue "exit code $?"
-says 'This question (may mean|is ambiguous)'
-silent 'Nothing ambiguous'
-talk '' --detector model --threshold 1 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
-says 'The tagger differs: Oops, this question has multiple semantic meanings: "fee"'
-talk '' --detector model --threshold 0 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
-says '^Oops, this question has multiple semantic meanings: "fee" may refer'
+voice "$name" 'Nothing ambiguous or unanswerable was found' 'No detector'
+voice "$name" 'This question (may mean|is ambiguous)' 'Nothing ambiguous' --detector model --threshold 0
+voice "$name" 'No ambiguity' 'Nothing ambiguous' --detector model --threshold 1
+voice "Show the fee." 'Oops, this question has multiple semantic meanings: .*fee' 'No ambiguity' --detector model --threshold 1
+voice "Show the fee." 'This question may mean' 'Oops' --detector model --threshold 0
 talk $'1\n\n' --interactive --candidates candidates.jsonl --id q1 questions.jsonl -o out.jsonl || complain dialogue "exit code $?"
 has 1 '"id":"q1",.*"ended":"accepted"'
 talk $'\n' --interactive --candidates candidates.jsonl questions.jsonl -o out.jsonl || complain dialogue "exit code $?"
