@@ -72,6 +72,8 @@ static const struct option table[] = {
     STRING_OPTION("serve", HTTP(address), "ADDRESS:PORT", "serve HTTP, with a page for people, until stopped"),
     STRING_OPTION("token-file", HTTP(token_file), "FILE",
                   "serve: file whose first line is the token of clients; needed beyond this machine"),
+    STRING_OPTION("allow-origin", HTTP(origins), "URL[,URL]",
+                  "serve: other web pages, by origin, that may use the service (default: none)"),
     INT_OPTION("connections", HTTP(connections), "N", 1, 10000, "serve: maximum number of connections"),
     INT_OPTION("idle", HTTP(seconds), "SECONDS", 1, 3600, "serve: close a connection after this silence"),
     REAL_OPTION("request-seconds", HTTP(request_seconds), "SECONDS", 0.1, 86400,
@@ -129,8 +131,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
                              : "expected either IN.jsonl or a question";
     if (http->address && (c->interactive || c->simulate || c->out || is_standard_input(c->candidates)))
         return "--serve: expected no --interactive, --simulate or --out, and --candidates to be a file";
-    if (!http->address && http->token_file)
-        return "--token-file: expected --serve as well";
+    if (!http->address && (http->token_file || http->origins))
+        return "--token-file and --allow-origin: expected --serve as well";
     if (q->parser && c->candidates)
         return "--parser and --candidates cannot be used together";
     if (c->interactive && c->simulate)

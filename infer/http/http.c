@@ -4,6 +4,7 @@
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
 #include "infer/http/http_connections.h"
+#include "infer/http/http_origin.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -34,6 +35,33 @@ static struct http_client *client_of(struct MHD_Connection *c)
     return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* Lets a page of a listed origin read the reply. */
+static void add_origin(const struct http_server *s, struct MHD_Connection *c, struct MHD_Response *r)
+{
+    const char *origin = header(c, "Origin");
+
+    if (!s->settings->origins)
+        return;
+    MHD_add_response_header(r, "Vary", "Origin");
+    if (!origin || !http_origins_contain(s->settings->origins, origin))
+        return;
+    MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
+    MHD_add_response_header(r, "Access-Control-Expose-Headers", "Content-Disposition");
+}
+
+/* Answers the preflight request of a browser.  Browsers ask again after ten minutes. */
+static void add_permission(struct MHD_Response *r)
+{
+    MHD_add_response_header(r, "Access-Control-Allow-Methods", "GET, POST");
+    MHD_add_response_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type");
+    MHD_add_response_header(r, "Access-Control-Max-Age", "600");
+}
+
 /* Takes text if `owned`. */
 static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
                              const char *text, size_t n, bool owned)
@@ -51,6 +79,9 @@ static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, in
                             "connect-src 'self'; frame-ancestors 'none'");
     if (status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+    if (status == MHD_HTTP_NO_CONTENT)
+        add_permission(r);
+    add_origin(s, c, r);
     http_count(&s->counts, status);
     http_client_becomes(&s->clients, client_of(c), CLIENT_READS);
     enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, r);
@@ -64,11 +95,6 @@ static enum MHD_Result refuse(struct http_server *s, struct MHD_Connection *c, i
     int n = snprintf(text, sizeof text, "{\"error\":{\"type\":\"http\",\"text\":\"%s\"}}\n", why);
 
     return reply(s, c, status, "application/json", text, (size_t)n, false);
-}
-
-static const char *header(struct MHD_Connection *c, const char *name)
-{
-    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
 /* Compares in constant time. */
@@ -182,7 +208,7 @@ static int refuse_post(const struct http_server *s, struct MHD_Connection *c, co
 
 /* Finds a header of the message's length or encoding that occurs more than once. */
 struct framing {
-    int hosts, lengths, codings;
+    int hosts, origins, lengths, codings;
     bool chunked;
 };
 
@@ -192,6 +218,7 @@ static enum MHD_Result see_header(void *to, enum MHD_ValueKind kind, const char 
 
     (void)kind;
     f->hosts += strcasecmp(key, "Host") == 0;
+    f->origins += strcasecmp(key, "Origin") == 0;
     f->lengths += strcasecmp(key, "Content-Length") == 0;
     if (strcasecmp(key, "Transfer-Encoding") == 0) {
         f->codings++;
@@ -209,9 +236,26 @@ static const char *ambiguous(struct MHD_Connection *c)
     MHD_get_connection_values(c, MHD_HEADER_KIND, see_header, &f);
     if (f.hosts > 1)
         return "expected one Host";
+    if (f.origins > 1)
+        return "expected one Origin";
     if (f.lengths + f.codings > 1)
         return "expected one Content-Length, or else one Transfer-Encoding";
     return f.codings && !f.chunked ? "expected Transfer-Encoding: chunked" : NULL;
+}
+
+/* Tells whether the request comes from a page of another origin that is not listed. */
+static bool is_foreign(const struct http_server *s, struct MHD_Connection *c)
+{
+    const char *origin = header(c, "Origin");
+
+    return origin && !http_origin_is_own(origin, header(c, "Host")) &&
+           !http_origins_contain(s->settings->origins, origin);
+}
+
+/* Tells whether a browser asks if a page may send a request. */
+static bool is_preflight(struct MHD_Connection *c, const char *method)
+{
+    return strcmp(method, "OPTIONS") == 0 && header(c, "Origin") && header(c, "Access-Control-Request-Method");
 }
 
 /* Handles the head of a request. */
@@ -225,6 +269,10 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, co
         return refuse(s, c, MHD_HTTP_BAD_REQUEST, why);
     if (!s->token && !http_host_is_local(header(c, "Host")))
         return refuse(s, c, MHD_HTTP_FORBIDDEN, "expected Host to name this machine, since there is no token");
+    if (is_foreign(s, c))
+        return refuse(s, c, MHD_HTTP_FORBIDDEN, "expected Origin to be this service, or one of --allow-origin");
+    if (is_preflight(c, method))
+        return reply(s, c, MHD_HTTP_NO_CONTENT, "text/plain", "", 0, false);
     if (!gets && strcmp(method, "POST") != 0)
         return refuse(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "expected GET or POST");
     int status = gets ? 0 : refuse_post(s, c, url, &why);
@@ -530,7 +578,10 @@ int http_serve(const struct http_settings *settings, const struct http_service *
     http_clients_init(&s->clients, most_connections(settings->connections + HTTP_SPARE), (double)settings->seconds,
                       settings->whole_seconds);
     stop_install_bounded(LAST_SECONDS);
-    int rc = http_address_read(&s->address, settings->address, err) || read_token(s, err) || start(s, err) ? -1 : 0;
+    int rc = http_address_read(&s->address, settings->address, err) || http_origins_check(settings->origins, err) ||
+                     read_token(s, err) || start(s, err)
+                 ? -1
+                 : 0;
     while (rc == 0 && !stop_requested()) {
         struct http_job *j = http_line_take(&s->line);
         if (j)

@@ -10,6 +10,7 @@
  * Without a token the service is local: it listens on a loopback address only, and the Host header must name one, so
  * a foreign web page cannot reach it.  With a token every request but a page and /health needs
  * "Authorization: Bearer TOKEN".  A body must have the type application/json, which a form of a web page cannot send.
+ * An Origin header must name the service itself or a listed origin (http_origin.h).
  */
 #ifndef INFER_HTTP_HTTP_H
 #define INFER_HTTP_HTTP_H
@@ -62,6 +63,7 @@ struct http_service {
 struct http_settings {
     const char *address;    /* ADDRESS:PORT or [::1]:PORT; port 0: a free one, which is logged */
     const char *token_file; /* file whose first line is the token; or NULL */
+    const char *origins;    /* of foreign web pages that may use the service (http_origin.h); or NULL */
     int64_t connections;    /* maximum number; HTTP_SPARE more may not wait; the slowest are closed for new ones */
     int64_t seconds;        /* silence after which a connection is closed */
     double whole_seconds;   /* maximum time for a head, for a body, and for reading a reply */
@@ -69,7 +71,7 @@ struct http_settings {
 };
 
 /* Serves until a signal arrives and returns 1.  Waiting requests then get status 503, and the process ends within 4
- * seconds.  Returns -1 with EXIT_CODE_USAGE for an invalid address or a public one without a token, and with
+ * seconds.  Returns -1 with EXIT_CODE_USAGE for an invalid address or origin or a public one without a token, and with
  * EXIT_CODE_DATA for an unreadable token.  The code is EXIT_CODE_FAILURE if it cannot listen or this build has no
  * libmicrohttpd. */
 int http_serve(const struct http_settings *s, const struct http_service *service, struct error *err);

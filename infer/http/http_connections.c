@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const int http_codes[HTTP_CODES] = { 200, 400, 401, 403, 404, 405, 411, 413, 415, 500, 503 };
+const int http_codes[HTTP_CODES] = { 200, 204, 400, 401, 403, 404, 405, 411, 413, 415, 500, 503 };
 
 static const double seconds_up_to[HTTP_SECOND_BUCKETS - 1] = { 0.01, 0.1, 1, 10 };
 

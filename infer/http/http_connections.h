@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-enum { HTTP_SECOND_BUCKETS = 5, HTTP_CODES = 11 };
+enum { HTTP_SECOND_BUCKETS = 5, HTTP_CODES = 12 };
 
 struct http_counts {
     _Atomic int64_t codes[HTTP_CODES];            /* replies, by http_codes */

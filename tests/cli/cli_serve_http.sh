@@ -149,6 +149,13 @@ cases=$((cases + 1))
 [[ $(fetch -o shown -w '%{http_code}' -H "X: $long_header" "$url/health") =~ ^(000|431|413|400)$ ]] || complain "long header" "is taken"
 says "after all" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
 
+# --- pages of other origins: none may use the service, and the page itself may
+status 403 'expected Origin to be this service' -H 'Origin: https://example.org' "$url/databases"
+status 403 'expected Origin to be this service' -H 'Origin: null' -H "$json" -d '{"question":"Who?"}' "$url/ask"
+status 403 'expected Origin' -X OPTIONS -H 'Origin: https://example.org' -H 'Access-Control-Request-Method: POST' "$url/ask"
+status 200 'no-candidates' -H "Origin: $url" -H "$json" -d '{"question":"Who?"}' "$url/ask"
+says "no list" '^0$' "$(fetch -D - -o shown -H "Origin: $url" "$url/health" | grep -ci access-control)"
+
 # --- 200 connections at once, all answered alike; others are killed in the middle
 for ((i = 0; i < 200; i++)); do
     printf 'url = "%s/ask"\ndata = "{\\"id\\":1,\\"question\\":\\"%s\\"}"\nheader = "%s"\noutput = "many.%d"\n' "$url" "$fee" "$json" $i
@@ -204,7 +211,17 @@ status 200 '</html>' "$url/"
 status 200 '"status":"ok"' -H 'Host: example.org' "$url/health"
 stop
 chmod 600 token
-start --serve 127.0.0.2:0 --token-file token
+start --serve 127.0.0.2:0 --token-file token --allow-origin https://example.org,http://localhost:3000
+url=http://127.0.0.2:$port origin='Origin: http://localhost:3000'
+preflight=$(fetch -i -X OPTIONS -H "$origin" -H 'Access-Control-Request-Method: POST' "$url/ask")
+says preflight '^HTTP/1.1 204 ' "$preflight"
+for line in 'Access-Control-Allow-Origin: http://localhost:3000' 'Access-Control-Allow-Methods: GET, POST' \
+    'Access-Control-Allow-Headers: Authorization, Content-Type' 'Vary: Origin'; do
+    says preflight "^$line.?$" "$preflight"
+done
+says listed 'Allow-Origin: http://localhost:3000' "$(fetch -i -H "$origin" -H "$json" -H "$bearer" -d '{"question":"Who?"}' "$url/ask")"
+says listed '401 .*Allow-Origin: http://localhost:3000.*expected Authorization' "$(fetch -i -H "$origin" -H "$json" -d '{}' "$url/ask" | tr -d '\r\n')"
+status 403 'expected Origin' -H 'Origin: https://evil.example' -H "$json" -H "$bearer" -d '{"question":"Who?"}' "$url/ask"
 [ "$(grep -c 'other users' log)" = 0 ] || complain token "$(cat log)"
 stop
 start --serve 127.0.0.2:0
@@ -296,4 +313,7 @@ refused 3 'No such file' --serve 0.0.0.0:0 --token-file nowhere
 refused 2 'questions come in requests' --serve 127.0.0.1:0 --question x
 refused 2 'expected no --interactive' --serve 127.0.0.1:0 --simulate
 refused 2 'expected --serve as well' --token-file token --question x
+refused 2 'expected --serve as well' --allow-origin https://example.org --question x
+refused 2 'allow-origin: expected origins such as .*, got .\*.$' --serve 127.0.0.1:0 --allow-origin '*'
+refused 2 'got .https://example.org/.$' --serve 127.0.0.1:0 --allow-origin http://localhost:1,https://example.org/
 finish

@@ -3,6 +3,7 @@
 #include "data/base/log.h"
 #include "data/base/stop.h"
 #include "infer/http/http_connections.h"
+#include "infer/http/http_origin.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -226,6 +227,104 @@ static void test_hosts(void **state)
         if (http_host_is_local(others[i]))
             fail_msg("\"%s\" is local", others[i]);
     assert_false(http_host_is_local(NULL));
+}
+
+static void test_lists_of_origins(void **state)
+{
+    static const char list[] = "https://example.org,http://localhost:3000,http://[::1]:8080";
+    static const char *const listed[] = { "https://example.org", "HTTPS://EXAMPLE.org", "http://localhost:3000",
+                                          "http://[::1]:8080" };
+    static const char *const others[] = { "",
+                                          "null",
+                                          "*",
+                                          "https://example.or",
+                                          "https://example.org.evil",
+                                          "https://example.org,http://localhost:3000",
+                                          "http://example.org",
+                                          "https://example.org:443",
+                                          "https://example.org/",
+                                          "http://localhost:30000",
+                                          "http://localhost",
+                                          "example.org" };
+    static const char *const wrong[] = { "",
+                                         "*",
+                                         "null",
+                                         "example.org",
+                                         "https://",
+                                         "https://*.example.org",
+                                         "https://example.org/",
+                                         "https://example.org/page",
+                                         "https://example.org:443",
+                                         "http://example.org:80",
+                                         "ftp://example.org",
+                                         "https://user@example.org",
+                                         "https://:8080",
+                                         "https://example.org,",
+                                         "https://example.org, http://localhost",
+                                         "https://example.org\r\nX: y" };
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(http_origins_check(list, &err), 0);
+    assert_int_equal(http_origins_check(NULL, &err), 0);
+    for (int i = 0; i < ARRAY_LEN(listed); i++)
+        assert_true(http_origins_contain(list, listed[i]));
+    for (int i = 0; i < ARRAY_LEN(others); i++)
+        if (http_origins_contain(list, others[i]) || http_origins_contain(NULL, others[i]))
+            fail_msg("\"%s\" is listed", others[i]);
+    for (int i = 0; i < ARRAY_LEN(wrong); i++)
+        if (http_origins_check(wrong[i], &err) == 0)
+            fail_msg("\"%s\" is taken as a list of origins", wrong[i]);
+    assert_int_equal(err.code, EXIT_CODE_USAGE);
+}
+
+static void test_own_origin(void **state)
+{
+    (void)state;
+    assert_true(http_origin_is_own("http://localhost:8080", "localhost:8080"));
+    assert_true(http_origin_is_own("https://ambit.example.org", "AMBIT.example.org"));
+    assert_false(http_origin_is_own("http://localhost:8080", "localhost"));
+    assert_false(http_origin_is_own("http://localhost:8080@evil", "localhost:8080"));
+    assert_false(http_origin_is_own("null", "null"));
+    assert_false(http_origin_is_own("ftp://localhost", "localhost"));
+    assert_false(http_origin_is_own("http://localhost", NULL));
+}
+
+/* A page of a listed origin may read replies, refused ones too, and send JSON and a token.  Others are refused. */
+static void test_pages_of_other_origins(void **state)
+{
+    static const struct {
+        int status;
+        const char *request;
+        bool shared;
+    } cases[] = {
+        { 200, "GET /told " HEAD "Origin: http://localhost\r\n\r\n", false },
+        { 200, "GET /told " HEAD "Origin: https://example.org\r\n\r\n", true },
+        { 200, "POST /quick " HEAD JSON "Origin: https://example.org\r\nContent-Length: 2\r\n\r\n{}", true },
+        { 404, "GET /nothing " HEAD "Origin: https://example.org\r\n\r\n", true },
+        { 204, "OPTIONS /quick " HEAD "Origin: https://example.org\r\nAccess-Control-Request-Method: POST\r\n\r\n",
+          true },
+        { 405, "OPTIONS /quick " HEAD "Origin: https://example.org\r\n\r\n", true },
+        { 405, "OPTIONS /quick " HEAD "\r\n", false },
+        { 403, "GET /told " HEAD "Origin: https://evil.example\r\n\r\n", false },
+        { 403, "GET /told " HEAD "Origin: null\r\n\r\n", false },
+        { 403, "GET /told " HEAD "Origin: \r\n\r\n", false },
+        { 403, "POST /quick " HEAD JSON "Origin: http://localhost:1\r\nContent-Length: 2\r\n\r\n{}", false },
+        { 403, "OPTIONS /quick " HEAD "Origin: null\r\nAccess-Control-Request-Method: POST\r\n\r\n", false },
+        { 400, "GET /told " HEAD "Origin: https://example.org\r\nOrigin: null\r\n\r\n", true },
+    };
+    struct http_settings settings = usual;
+    char text[4096];
+
+    (void)state;
+    settings.origins = "http://localhost:3000,https://example.org";
+    struct process p = start(&settings);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        int status = status_of(p.port, cases[i].request, 5, text, sizeof text);
+        if (status != cases[i].status || !strstr(text, "Allow-Origin: https://example.org\r\n") == cases[i].shared)
+            fail_msg("expected %d, got: %s", cases[i].status, text);
+    }
+    stop(p);
 }
 
 /* A request that a proxy might read in another way is refused, and its connection closed. */
@@ -576,6 +675,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_lists_of_origins),
+        cmocka_unit_test(test_own_origin),
+        cmocka_unit_test(test_pages_of_other_origins),
         cmocka_unit_test(test_framing),
         cmocka_unit_test(test_kept_alive),
         cmocka_unit_test(test_slow_clients),
