@@ -7,7 +7,7 @@
 #include "infer/api/request.h"
 #include "infer/api/sources.h"
 #include "infer/clarify/serve.h"
-#include "infer/detect/detect_group.h"
+#include "infer/detect/detector.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -251,62 +251,73 @@ static const struct prepared_schema *prepare(struct ambit_detector *d, struct ap
     return p;
 }
 
-/* Questions with their errors. */
-struct batch {
-    json_t **records;
-    struct group_question *questions;
-    struct error *errors;
-    int n;
-};
+/* The line of question i of the group, as a new reference. */
+static json_t *line_of(const struct question_group *g, int i, const json_t *id, bool relevance)
+{
+    struct prediction f = { .id = id };
 
-static void batch_read(struct batch *b, struct ambit_detector *d, struct api_source *o)
+    question_group_predict(g, i, &f);
+    json_t *line = prediction_json(&f, relevance ? RELEVANCE_ALL : RELEVANCE_NONE);
+    if (!line)
+        line = json_pack("{s:O, s:s}", "id", id, "error", "a name of the schema is not UTF-8");
+    prediction_release(&f);
+    return line;
+}
+
+/* Adds records from the first one on until the group is full.  Returns their number. */
+static int read_group(struct question_group *g, struct ambit_detector *d, struct api_source *o, json_t **records,
+                      int first, int n)
 {
     char where[40];
 
-    b->questions = xcalloc((size_t)b->n + 1, sizeof *b->questions);
-    b->errors = xcalloc((size_t)b->n + 1, sizeof *b->errors);
-    for (int i = 0; i < b->n; i++) {
-        struct group_question *q = &b->questions[i];
+    for (int i = first; i < n && !question_group_is_full(g); i++) {
+        struct error why = { 0 };
         snprintf(where, sizeof where, "questions[%d]", i);
-        q->schema = prepare(d, o, b->records[i], where, &b->errors[i]);
-        q->id = json_object_get(b->records[i], "id");
-        q->question = json_string_value(json_object_get(b->records[i], "question"));
-        q->error = b->errors[i].text;
+        const struct prepared_schema *p = prepare(d, o, records[i], where, &why);
+        question_group_add(g, json_string_value(json_object_get(records[i], "question")), p, "question", &why);
     }
+    return g->n;
 }
 
-static json_t *batch_detect(struct batch *b, struct ambit_detector *d, bool relevance, struct error *err)
+/* Appends the lines of all records.  Returns -1 with err. */
+static int detect_records(json_t *lines, struct ambit_detector *d, struct api_source *o, json_t **records, int n,
+                          bool relevance, struct error *err)
 {
-    json_t **lines = xcalloc((size_t)b->n + 1, sizeof *lines), *all = NULL;
+    struct question_group *g = xmalloc(sizeof *g);
+    int rc = 0;
 
-    if (detect_group(&d->detector, lines, b->questions, b->n, relevance, err) == 0) {
-        all = json_array();
-        for (int i = 0; i < b->n; i++)
-            json_array_append_new(all, lines[i]);
+    question_group_init(g, &d->detector);
+    for (int first = 0, step; rc == 0 && first < n; first += step) {
+        step = read_group(g, d, o, records, first, n);
+        rc = question_group_choose(g, err) || question_group_score(g, err);
+        for (int i = 0; rc == 0 && i < step; i++)
+            json_array_append_new(lines, line_of(g, i, json_object_get(records[first + i], "id"), relevance));
+        question_group_release(g);
     }
-    free(lines);
-    return all;
+    free(g);
+    return rc ? -1 : 0;
 }
 
 /* Returns an array of lines as a new reference, or NULL with err. */
 static json_t *detect_request(struct ambit_detector *d, const json_t *request, struct error *err)
 {
-    struct batch b = { 0 };
     bool relevance = false, closed;
+    int n;
 
-    if (request_bool(request, "relevance", &relevance, err) || !(b.records = request_records(request, &b.n, err)))
+    if (request_bool(request, "relevance", &relevance, err))
         return NULL;
-    struct api_source *o = sources_find(&d->handle.sources, request, &closed, err);
-    if (closed)
+    json_t **records = request_records(request, &n, err), *lines = NULL;
+    struct api_source *o = records ? sources_find(&d->handle.sources, request, &closed, err) : NULL;
+    if (records && closed)
         detector_forget(&d->detector);
-    json_t *lines = NULL;
     if (o) {
-        batch_read(&b, d, o);
-        lines = batch_detect(&b, d, relevance, err);
+        lines = json_array();
+        if (detect_records(lines, d, o, records, n, relevance, err)) {
+            json_decref(lines);
+            lines = NULL;
+        }
     }
-    request_records_free(b.records, b.n);
-    free(b.questions);
-    free(b.errors);
+    request_records_free(records, n);
     return lines;
 }
 

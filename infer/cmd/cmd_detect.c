@@ -23,7 +23,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id, or CREATE TABLE statements"),
     DB_OPTION(AT(db), ", in place of --schema"),
     FORMAT_IN_OPTION(AT(format_in)),
-    SHARD_OPTION(AT(shard), DETECT_GROUP),
+    SHARD_OPTION(AT(shard), DETECTOR_GROUP),
     STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm', .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of this model that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the one stored in the model)"),

@@ -14,21 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum numbers of records and of schema elements in a group. */
-enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15 };
-
 /* Contribution of a line to the counts. */
 enum prediction_note { PREDICTION_CLEAR, PREDICTION_AMBIGUOUS, PREDICTION_UNSURE, PREDICTION_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "unsure", "failed" };
 
+/* A record of the group.  Its question has the same index in the question_group. */
 struct detect_record {
     json_t *json;
-    char *error; /* NULL: the record can be scored */
-    const char *question;
-    const struct prepared_schema *schema; /* NULL: it cannot be scored */
-    struct question_input input;
-    struct gate_item read;
-    int item;     /* index in the group's items */
     uint64_t key; /* hash of everything that its line depends on */
 };
 
@@ -41,10 +33,8 @@ struct detect_run {
     struct progress progress;
     struct gate_band band; /* interval of unsure scores, if requested */
     uint64_t key;          /* hash of everything that all lines depend on */
-    struct detect_record group[GROUP];
-    struct gate_item items[GROUP]; /* items of the records that can be scored */
-    int n, n_items;
-    int nodes; /* upper bound of schema elements in the group */
+    struct detect_record records[DETECTOR_GROUP];
+    struct question_group group; /* the questions of the records */
     struct detect_counts *counts;
 };
 
@@ -100,6 +90,7 @@ static int open_all(struct detect_run *d, struct error *err)
         find_band(d, err))
         return -1;
     d->key = run_key(d);
+    question_group_init(&d->group, &d->detector);
     return 0;
 }
 
@@ -118,28 +109,15 @@ static const struct prepared_schema *find_schema(struct detect_run *d, const jso
     return s ? detector_prepare(&d->detector, db_id, s, err) : NULL;
 }
 
-/* Turns a record into an item.  Returns -1 with err when it cannot be scored. */
-static int read_item(struct detect_run *d, struct detect_record *r, const char *where, struct error *err)
-{
-    r->question = json_get_string(r->json, "question", where, err);
-    if (!r->question)
-        return -1;
-    const struct prepared_schema *p = find_schema(d, r->json, where, err);
-    if (!p || detector_item(&d->detector, &r->read, &r->input, p, r->question, where, err))
-        return -1;
-    r->key = p->hash;
-    r->schema = p;
-    d->nodes += p->finder ? d->detector.elements : p->input.n_nodes;
-    return 0;
-}
-
 /* Hash of the record or its error, of its schema and of the run. */
-static uint64_t key_of(const struct detect_run *d, const struct detect_record *r)
+static uint64_t key_of(const struct detect_run *d, int i)
 {
-    char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
-    uint64_t h = hash_bytes(d->key, &r->key, sizeof r->key);
+    const struct group_question *q = &d->group.questions[i];
+    const json_t *json = d->records[i].json;
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    uint64_t schema = q->schema ? q->schema->hash : 0, h = hash_bytes(d->key, &schema, sizeof schema);
 
-    h = hash_text(hash_text(h, text), r->error);
+    h = hash_text(hash_text(h, text), q->error);
     free(text);
     return h;
 }
@@ -147,57 +125,25 @@ static uint64_t key_of(const struct detect_run *d, const struct detect_record *r
 /* Takes json, which is NULL if it could not be read; bad has the error. */
 static void add_record(struct detect_run *d, json_t *json, struct error *bad)
 {
-    struct detect_record *r = &d->group[d->n++];
-    bool good = json != NULL;
+    const char *place = record_reader_where(d->in), *question = NULL;
+    const struct prepared_schema *p = NULL;
 
     schema_catalog_name(&d->schemas, json);
-    if (!good)
+    if (json && (question = json_get_string(json, "question", place, bad)))
+        p = find_schema(d, json, place, bad);
+    if (!json)
         json = json_pack("{s:I}", "id", record_reader_number(d->in));
-    *r = (struct detect_record){ .json = json };
-    if (!good || read_item(d, r, record_reader_where(d->in), bad))
-        r->error = xstrdup(bad->text);
+    d->records[d->group.n].json = json;
+    question_group_add(&d->group, question, p, place, bad);
 }
 
-static bool wants_vector(const struct detect_run *d, const struct detect_record *r)
-{
-    return r->schema && detector_wants_vector(&d->detector, r->schema);
-}
-
-/* Returns the vectors of the questions that need one, in order, or NULL. */
-static int read_vectors(struct detect_run *d, float **vectors, struct error *err)
-{
-    const char *questions[GROUP];
-    int n = 0;
-
-    for (int i = 0; i < d->n; i++)
-        if (wants_vector(d, &d->group[i]))
-            questions[n++] = d->group[i].question;
-    *vectors = n ? detector_vectors(&d->detector, questions, n, err) : NULL;
-    return n && !*vectors ? -1 : 0;
-}
-
-/* Chooses the parts of wide schemas and collects the items. */
+/* Chooses the parts of wide schemas and computes the keys of the lines. */
 static int finish_group(struct detect_run *d, struct error *err)
 {
-    float *vectors;
-
-    if (read_vectors(d, &vectors, err))
+    if (question_group_choose(&d->group, err))
         return -1;
-    const float *vector = vectors;
-    for (int i = 0; i < d->n; i++) {
-        struct detect_record *r = &d->group[i];
-        struct error bad = { 0 };
-        bool wide = r->schema && r->schema->finder, wants = wants_vector(d, r);
-        if (wide && detector_part(&d->detector, &r->read, &r->input, r->schema, wants ? vector : NULL, &bad))
-            r->error = xstrdup(bad.text);
-        if (wants)
-            vector += sentence_encoder_width(&d->detector.retriever);
-        r->item = d->n_items;
-        if (!r->error)
-            d->items[d->n_items++] = r->read;
-        r->key = key_of(d, r);
-    }
-    free(vectors);
+    for (int i = 0; i < d->group.n; i++)
+        d->records[i].key = key_of(d, i);
     return 0;
 }
 
@@ -245,35 +191,18 @@ static int write_line(struct detect_run *d, const struct detect_record *r, struc
 }
 
 /* Writes the lines of the group, from the first one that an earlier run lacks. */
-static int write_group(struct detect_run *d, const struct gate_result *results, const float *relevance, int from,
-                       struct error *err)
+static int write_group(struct detect_run *d, int from, struct error *err)
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < d->n; i++) {
-        const struct detect_record *r = &d->group[i];
-        struct prediction f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
-        if (!r->error) {
-            prediction_fill(&f, &d->detector.model, &d->items[r->item], r->schema->schema, &results[r->item],
-                            relevance);
-            relevance += d->items[r->item].schema->n_nodes;
-        }
-        if (i >= from)
-            rc = write_line(d, r, &f, err);
+    for (int i = from; rc == 0 && i < d->group.n; i++) {
+        const struct detect_record *r = &d->records[i];
+        struct prediction f = { .id = json_object_get(r->json, "id") };
+        question_group_predict(&d->group, i, &f);
+        rc = write_line(d, r, &f, err);
         prediction_release(&f);
     }
     return rc ? -1 : journal_flush(&d->journal, err);
-}
-
-static int score_group(struct detect_run *d, int from, struct error *err)
-{
-    struct gate_result results[GROUP];
-    float *relevance = xmalloc((size_t)gate_nodes(d->items, d->n_items) * sizeof *relevance);
-    int rc = detector_score(&d->detector, d->items, d->n_items, results, relevance, err) ||
-             write_group(d, results, relevance, from, err);
-
-    free(relevance);
-    return rc ? -1 : 0;
 }
 
 /* Counts the lines of the group from an earlier run.  If one is missing, the whole group is scored again, so that its
@@ -283,7 +212,7 @@ static int count_lines(struct detect_run *d)
     const char *text;
     int n = 0;
 
-    for (; n < d->n && (text = journal_next(&d->journal, d->group[n].key)); n++)
+    for (; n < d->group.n && (text = journal_next(&d->journal, d->records[n].key)); n++)
         count(d->counts, note_of(text));
     d->counts->resumed += n;
     return n;
@@ -291,19 +220,16 @@ static int count_lines(struct detect_run *d)
 
 static void clear_group(struct detect_run *d)
 {
-    for (int i = 0; i < d->n; i++) {
-        json_decref(d->group[i].json);
-        question_input_release(&d->group[i].input);
-        free(d->group[i].error);
-    }
-    d->n = d->n_items = d->nodes = 0;
+    for (int i = 0; i < d->group.n; i++)
+        json_decref(d->records[i].json);
+    question_group_release(&d->group);
     schema_catalog_turn(&d->schemas);
 }
 
 static bool is_full(const struct detect_run *d)
 {
-    bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* independent of the shard */
-    return ends || d->n == GROUP || d->nodes >= GROUP_NODES;
+    bool ends = d->group.n && record_reader_place(d->in) % DETECTOR_GROUP == 0; /* independent of the shard */
+    return ends || question_group_is_full(&d->group);
 }
 
 /* Reads until the group is full or the input pauses.  Returns 1 while there may be more. */
@@ -311,7 +237,7 @@ static int read_group(struct detect_run *d, struct error *err)
 {
     int rc = 1;
 
-    while (rc && !is_full(d) && (!d->n || record_reader_ready(d->in))) {
+    while (rc && !is_full(d) && (!d->group.n || record_reader_ready(d->in))) {
         json_t *json = NULL;
         struct error bad = { 0 };
         rc = record_reader_next(d->in, &json, &bad);
@@ -332,13 +258,13 @@ static int run_groups(struct detect_run *d, struct error *err)
     while (rc == 0 && more > 0 && !stop_requested()) {
         more = read_group(d, err);
         rc = finish_group(d, err);
-        int from = rc ? d->n : count_lines(d);
-        if (from < d->n)
-            rc = score_group(d, from, err);
+        int from = rc ? d->group.n : count_lines(d);
+        if (from < d->group.n)
+            rc = question_group_score(&d->group, err) || write_group(d, from, err);
         clear_group(d);
         progress_update(&d->progress, d->counts->records, (double)(d->counts->records - d->counts->resumed), NULL);
     }
-    return more < 0 ? -1 : rc;
+    return more < 0 || rc ? -1 : 0;
 }
 
 static struct record_reader *open_in(const struct detect_request *q, const char *input, struct error *err)

@@ -10,8 +10,6 @@
 
 #include "data/base/shard.h"
 
-/* Questions scored together: those between two multiples of this number. */
-enum { DETECT_GROUP = 64 };
 /* Formats of the output, and the elements that a line reports with their relevance. */
 #define PREDICTION_FORMATS "jsonl|text|csv"
 enum prediction_format { PREDICTION_JSONL, PREDICTION_TEXT, PREDICTION_CSV };

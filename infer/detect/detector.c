@@ -310,106 +310,200 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
     return d->prepared[strings_add(&d->db_ids, db_id)] = p;
 }
 
-int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
-                  const struct prepared_schema *p, const char *question, const char *where, struct error *err)
+/* --- Groups of questions --- */
+
+enum { GROUP_NODES = 1 << 15 }; /* number of schema elements at which a group is full */
+
+void question_group_init(struct question_group *g, struct detector *d)
 {
-    if (gate_question_tokens(&q->ids, d->model.tokenizer, question, where, err))
+    g->detector = d;
+    g->n = g->nodes = 0;
+    g->relevance = NULL;
+}
+
+void question_group_release(struct question_group *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        struct group_question *q = &g->questions[i];
+        free(q->error);
+        ids_release(&q->ids);
+        schema_graph_release(&q->drawn);
+        schema_input_release(&q->input);
+        schema_release(&q->part);
+    }
+    free(g->relevance);
+    question_group_init(g, g->detector);
+}
+
+bool question_group_is_full(const struct question_group *g)
+{
+    return g->n == DETECTOR_GROUP || g->nodes >= GROUP_NODES;
+}
+
+static int read_question(const struct detector *d, struct group_question *q, const char *place, struct error *err)
+{
+    if (gate_question_tokens(&q->ids, d->model.tokenizer, q->question, place, err))
         return -1;
-    *item = (struct gate_item){ .schema = p->finder ? NULL : &p->input,
-                                .text = question,
-                                .question = q->ids.items,
-                                .n_question = (int)q->ids.count };
-    if (item->schema)
-        gate_draw_graph(&q->drawn, item, &d->model.net.config);
+    q->item = (struct gate_item){ .schema = q->schema->finder ? NULL : &q->schema->input,
+                                  .text = q->question,
+                                  .question = q->ids.items,
+                                  .n_question = (int)q->ids.count };
+    if (q->item.schema)
+        gate_draw_graph(&q->drawn, &q->item, &d->model.net.config);
     return 0;
 }
 
-int detector_part(const struct detector *d, struct gate_item *item, struct question_input *q,
-                  const struct prepared_schema *p, const float *vector, struct error *err)
+void question_group_add(struct question_group *g, const char *question, const struct prepared_schema *schema,
+                        const char *place, const struct error *why)
 {
-    bool *kept = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *kept);
+    struct group_question *q = &g->questions[g->n++];
+    struct error bad;
 
-    schema_finder_best(p->finder, item->text, vector, d->elements, kept);
-    schema_part(&q->part, p->schema, kept);
+    *q = (struct group_question){ .question = question, .schema = schema };
+    if (!schema)
+        q->error = xstrdup(why->text);
+    else if (read_question(g->detector, q, place, &bad))
+        q->error = xstrdup(bad.text);
+    else
+        g->nodes += schema->finder ? g->detector->elements : schema->input.n_nodes;
+}
+
+/* Tells whether the choice of the question's part needs a vector of the retriever. */
+static bool wants_vector(const struct question_group *g, const struct group_question *q)
+{
+    return !q->error && q->schema->finder && sentence_encoder_is_open(&g->detector->retriever);
+}
+
+/* Returns the vectors of the questions that need one, in order, or NULL if there is none. */
+static int read_vectors(struct question_group *g, float **vectors, struct error *err)
+{
+    struct sentence_encoder *retriever = &g->detector->retriever;
+    const char *texts[DETECTOR_GROUP];
+    int n = 0;
+
+    *vectors = NULL;
+    for (int i = 0; i < g->n; i++)
+        if (wants_vector(g, &g->questions[i]))
+            texts[n++] = g->questions[i].question;
+    if (!n)
+        return 0;
+    *vectors = xmalloc((size_t)n * (size_t)sentence_encoder_width(retriever) * sizeof **vectors + 1);
+    return sentence_encoder_embed(retriever, *vectors, texts, n, err);
+}
+
+/* Chooses the part of a wide schema that a question reads.  vector is NULL without a retriever. */
+static int choose_part(const struct detector *d, struct group_question *q, const float *vector, struct error *err)
+{
+    const struct schema *s = q->schema->schema;
+    bool *kept = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *kept);
+
+    schema_finder_best(q->schema->finder, q->question, vector, d->elements, kept);
+    schema_part(&q->part, s, kept);
     free(kept);
     if (read_schema(d, &q->input, &q->part, err))
         return -1;
-    item->schema = &q->input;
-    gate_draw_graph(&q->drawn, item, &d->model.net.config);
+    q->item.schema = &q->input;
+    gate_draw_graph(&q->drawn, &q->item, &d->model.net.config);
     return 0;
 }
 
-bool detector_wants_vector(const struct detector *d, const struct prepared_schema *p)
+int question_group_choose(struct question_group *g, struct error *err)
 {
-    return p->finder && sentence_encoder_is_open(&d->retriever);
-}
+    float *vectors;
+    int rc = read_vectors(g, &vectors, err);
+    const float *vector = vectors;
 
-float *detector_vectors(struct detector *d, const char *const *questions, int n, struct error *err)
-{
-    float *vectors = xmalloc((size_t)n * (size_t)sentence_encoder_width(&d->retriever) * sizeof *vectors + 1);
-
-    if (sentence_encoder_embed(&d->retriever, vectors, questions, n, err) == 0)
-        return vectors;
+    for (int i = 0; rc == 0 && i < g->n; i++) {
+        struct group_question *q = &g->questions[i];
+        struct error bad;
+        bool wants = wants_vector(g, q);
+        if (!q->error && q->schema->finder && choose_part(g->detector, q, wants ? vector : NULL, &bad))
+            q->error = xstrdup(bad.text);
+        if (wants)
+            vector += sentence_encoder_width(&g->detector->retriever);
+    }
     free(vectors);
-    return NULL;
-}
-
-void question_input_release(struct question_input *q)
-{
-    ids_release(&q->ids);
-    schema_graph_release(&q->drawn);
-    schema_input_release(&q->input);
-    schema_release(&q->part);
-}
-
-int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
-                   float *relevance, struct error *err)
-{
-    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
-    float *states = xmalloc(nodes * width * sizeof *states);
-    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
-             gate_classify(&d->scorer, items, n, states, results, NULL, err);
-
-    free(states);
     return rc ? -1 : 0;
 }
 
-/* Prepares a question, with its part of a wide schema. */
-static int read_question(struct detector *d, struct gate_item *item, struct question_input *q,
-                         const struct prepared_schema *p, const char *question, const char *where, struct error *err)
+/* Packs the items of the questions that can be scored.  Returns their number. */
+static int pack_items(struct question_group *g, struct gate_item *items)
 {
-    if (detector_item(d, item, q, p, question, where, err))
-        return -1;
-    if (!p->finder)
-        return 0;
-    float *vector = detector_wants_vector(d, p) ? detector_vectors(d, &question, 1, err) : NULL;
-    bool found = vector || !detector_wants_vector(d, p);
-    int rc = found ? detector_part(d, item, q, p, vector, err) : -1;
-    free(vector);
-    return rc;
+    int n = 0;
+
+    for (int i = 0; i < g->n; i++)
+        if (!g->questions[i].error) {
+            g->questions[i].result = n;
+            items[n++] = g->questions[i].item;
+        }
+    return n;
 }
 
-static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, const char *where,
+int question_group_score(struct question_group *g, struct error *err)
+{
+    struct detector *d = g->detector;
+    struct gate_item items[DETECTOR_GROUP];
+    int n = pack_items(g, items);
+
+    if (!n)
+        return 0;
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
+    float *states = xmalloc(nodes * width * sizeof *states), *relevance = xmalloc(nodes * sizeof *relevance);
+    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
+             gate_classify(&d->scorer, items, n, states, g->results, NULL, err);
+
+    free(states);
+    g->relevance = relevance;
+    for (int i = 0; i < g->n; i++)
+        if (!g->questions[i].error) {
+            g->questions[i].relevance = relevance;
+            relevance += g->questions[i].item.schema->n_nodes;
+        }
+    return rc ? -1 : 0;
+}
+
+void question_group_predict(const struct question_group *g, int i, struct prediction *f)
+{
+    const struct group_question *q = &g->questions[i];
+
+    f->question = q->question;
+    f->error = q->error;
+    if (!q->error)
+        prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, &g->results[q->result], q->relevance);
+}
+
+/* --- Single questions --- */
+
+/* Predicts for the only question of a group. */
+static json_t *find_in(struct question_group *g, const json_t *id, const char *place, struct error *err)
+{
+    struct prediction f = { .id = id };
+
+    if (question_group_choose(g, err) || question_group_score(g, err))
+        return NULL;
+    question_group_predict(g, 0, &f);
+    json_t *line = f.error ? NULL : prediction_json(&f, RELEVANCE_ALL);
+    if (f.error)
+        error_set(err, EXIT_CODE_DATA, "%s", f.error);
+    else if (!line)
+        error_set(err, EXIT_CODE_DATA, "%s: the prediction cannot be written as JSON", place);
+    prediction_release(&f);
+    return line;
+}
+
+static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, const char *place,
                     struct error *err)
 {
-    const char *question = json_get_string(record, "question", where, err);
-    struct prediction f = { .id = json_object_get(record, "id"), .question = question };
-    struct gate_item item;
-    struct gate_result result;
-    struct question_input words = { 0 };
-    json_t *line = NULL;
-    float *relevance = xmalloc((size_t)(p->schema->n_tables + p->schema->n_columns) * sizeof *relevance + 1);
+    const char *question = json_get_string(record, "question", place, err);
 
-    if (question && read_question(d, &item, &words, p, question, where, err) == 0 &&
-        detector_score(d, &item, 1, &result, relevance, err) == 0) {
-        prediction_fill(&f, &d->model, &item, p->schema, &result, relevance);
-        line = prediction_json(&f, RELEVANCE_ALL);
-        if (!line)
-            error_set(err, EXIT_CODE_DATA, "%s: the prediction cannot be written as JSON", where);
-    }
-    prediction_release(&f);
-    question_input_release(&words);
-    free(relevance);
+    if (!question)
+        return NULL;
+    struct question_group *g = xmalloc(sizeof *g);
+    question_group_init(g, d);
+    question_group_add(g, question, p, place, NULL);
+    json_t *line = find_in(g, json_object_get(record, "id"), place, err);
+    question_group_release(g);
+    free(g);
     return line;
 }
 

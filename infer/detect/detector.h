@@ -2,8 +2,8 @@
  * detector.h - a trained GATekeeper in memory: it prepares each schema once and predicts whether questions are
  * ambiguous.
  *
- * Use detect.h for batches and detector_find() for a single question.  If a schema has more elements than
- * the model reads, each question reads the part that fits it best.
+ * Use detect.h for files, a question_group for questions in memory, and detector_find() for a single question.  If a
+ * schema has more elements than the model reads, each question reads the part that fits it best.
  */
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
@@ -103,27 +103,49 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
                                                struct error *err);
 /* Drops all prepared schemas. */
 void detector_forget(struct detector *d);
-/* Prepares a question.  The item borrows from q, which the caller zeroes before and releases after.  For a wide schema
- * detector_part() completes the item.  Returns -1 with EXIT_CODE_DATA. */
-struct question_input {
-    struct ids ids;
-    struct schema_graph drawn;
-    struct schema part; /* part of a wide schema, and its form for the model */
+
+/* Maximum number of questions that are scored together. */
+enum { DETECTOR_GROUP = 64 };
+
+/* A question of a group, and its place in the results. */
+struct group_question {
+    const char *question;                 /* borrowed; or NULL */
+    const struct prepared_schema *schema; /* NULL: the question cannot be scored */
+    char *error;                          /* the reason why it cannot be scored, or NULL */
+    struct gate_item item;
+    struct ids ids;            /* tokens of the question */
+    struct schema_graph drawn; /* the graph with the question's edges */
+    struct schema part;        /* part of a wide schema, and its form for the model */
     struct schema_input input;
+    int result;             /* index of its result */
+    const float *relevance; /* [nodes of the item] logits */
 };
-int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
-                  const struct prepared_schema *p, const char *question, const char *where, struct error *err);
-/* Chooses the part of a wide schema that a question reads.  vector: of detector_vectors(), or NULL. */
-int detector_part(const struct detector *d, struct gate_item *item, struct question_input *q,
-                  const struct prepared_schema *p, const float *vector, struct error *err);
-void question_input_release(struct question_input *q);
-/* Tells whether the choice needs a vector. */
-bool detector_wants_vector(const struct detector *d, const struct prepared_schema *p);
-/* Returns the vectors [n, dim] of n questions by the retriever, which the caller frees, or NULL with err. */
-float *detector_vectors(struct detector *d, const char *const *questions, int n, struct error *err);
-/* Scores n items: results [n], relevance [nodes of all items] as logits.  Returns -1 with err. */
-int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
-                   float *relevance, struct error *err);
+
+/* Questions that are scored together: the one implementation for files, libambit and single questions.  The caller adds
+ * questions until the group is full, chooses the parts of wide schemas, scores, and reads the predictions.  A question
+ * that cannot be scored keeps its error, and the others of the group are scored. */
+struct question_group {
+    struct detector *detector;
+    int n, nodes; /* nodes: upper bound of the schema elements that the model reads */
+    struct group_question questions[DETECTOR_GROUP];
+    struct gate_result results[DETECTOR_GROUP];
+    float *relevance; /* logits of all items, or NULL */
+};
+
+/* Starts an empty group.  The caller releases it, which also empties it for the next questions. */
+void question_group_init(struct question_group *g, struct detector *d);
+void question_group_release(struct question_group *g);
+/* Tells whether the group has as many questions or schema elements as are scored together. */
+bool question_group_is_full(const struct question_group *g);
+/* Adds a question, which is borrowed like its schema.  place opens the messages.  A NULL schema has an error in why. */
+void question_group_add(struct question_group *g, const char *question, const struct prepared_schema *schema,
+                        const char *place, const struct error *why);
+/* Chooses the part of each wide schema.  All errors of questions are known afterwards.  Returns -1 with err. */
+int question_group_choose(struct question_group *g, struct error *err);
+/* Scores the questions without errors.  Returns -1 with err. */
+int question_group_score(struct question_group *g, struct error *err);
+/* Fills question, error and all that prediction_fill() fills.  The prediction borrows from the group. */
+void question_group_predict(const struct question_group *g, int i, struct prediction *f);
 
 /* Predicts for one record with "question".  Returns a line (prediction_json()) as a new reference, or NULL with err.
  * lasting: s belongs to the record's db_id, and its prepared form is kept. */
