@@ -73,6 +73,25 @@ struct selective_join {
     int predictions_cap, scores_cap, flagged_cap, n, left_out;
 };
 
+/* Reads a line of `ambit-infer detect` (score, ambiguous), or of `ambit-infer tag` (problem, status). */
+static int read_prediction(const struct selective_join *j, struct selective_prediction *f, const json_t *record,
+                           const char *where, struct error *err)
+{
+    bool tagged = json_object_get(record, "status") != NULL, by_field = isnan(j->q->threshold);
+
+    if (record_get_real(record, tagged ? "problem" : "score", 0, 1, &f->score, where, err))
+        return -1;
+    if (by_field && tagged) {
+        const json_t *status = json_get_array(record, "status", where, err);
+        f->flagged = json_array_size(status) > 0;
+        return status ? 0 : -1;
+    }
+    if (by_field)
+        return json_get_bool(record, "ambiguous", &f->flagged, where, err);
+    f->flagged = f->score >= j->q->threshold;
+    return 0;
+}
+
 static int add_prediction(void *user, json_t *record, const char *where, struct error *err)
 {
     struct selective_join *j = user;
@@ -82,11 +101,8 @@ static int add_prediction(void *user, json_t *record, const char *where, struct 
 
     if (json_object_get(record, "error"))
         return 0;
-    if (record_get_real(record, "score", 0, 1, &f.score, where, err))
+    if (read_prediction(j, &f, record, where, err))
         return -1;
-    if (isnan(j->q->threshold) && json_get_bool(record, "ambiguous", &f.flagged, where, err))
-        return -1;
-    f.flagged = isnan(j->q->threshold) ? f.flagged : f.score >= j->q->threshold;
     GROW(j->predictions, n, j->predictions_cap);
     if (strings_add(&j->ids, record_id_text(record, number)) != n)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a new id, got that of an earlier prediction",

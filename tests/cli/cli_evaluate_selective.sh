@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-train evaluate selective: statements behind a detector.  The published counts, a curve by hand, ties, predictions of detect joined
+# ambit-train evaluate selective: statements behind a detector or tagger.  The published counts, a curve by hand, ties, predictions of detect joined
 # with the output of score, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -49,6 +49,17 @@ printf '%s\n' '{"id":"a","score":0.2,"ambiguous":false}' '{"id":"b","score":0.7,
 run 0 train evaluate selective --predictions found.jsonl --scored scored.jsonl
 has shown '^0\.500 +1 +1 +1\.000 +0\.5$' "what score wrote"
 
+# --- a tagger's findings: a question with AMB or UNK words is flagged, or one whose problem is probable enough
+printf '%s\n' '{"id":"a","status":[],"problem":0.6,"spans":[]}' '{"id":"b","status":["unanswerable"],"problem":0.9,"spans":[]}' >tagged.jsonl
+run 0 train evaluate selective --predictions tagged.jsonl --scored scored.jsonl
+has shown '^0\.500 +1 +1 +1\.000 +0\.5$' "a tagger's status"
+run 0 train evaluate selective --predictions tagged.jsonl --scored scored.jsonl --threshold 0.5
+has shown '^0\.000 +0 +0 +- +1$' "a tagger's problem"
+echo '{"id":"a","question":"Show the names.","columns":[{"name":"name","type":"text"}]}' >asked.jsonl
+infer tag --strategy heuristic asked.jsonl -o said.jsonl 2>log || fail "ambit-infer tag"
+run 0 train evaluate selective --predictions said.jsonl --scored <(head -n 1 scored.jsonl)
+has shown '^1\.000 +1 +1 +1\.000 +1$' "the output of tag"
+
 # --- bad input
 selective() { train evaluate selective "$@"; }
 expect 2 'predictions' selective --scored scored.jsonl
@@ -60,5 +71,7 @@ expect 3 'field "db_id" is a string, expected' selective --predictions found.jso
 expect 3 'line 3: field "id": expected a new id, got "a"' selective --predictions found.jsonl --scored <(cat scored.jsonl scored.jsonl)
 expect 3 'expected a new id, got that of an earlier' selective --predictions <(cat found.jsonl found.jsonl) --scored scored.jsonl
 expect 3 'field "score": expected 0 to 1' selective --predictions <(echo '{"id":"a","score":7,"ambiguous":true}') --scored scored.jsonl
+expect 3 'field "problem" is missing' selective --predictions <(echo '{"id":"a","status":[]}') --scored scored.jsonl
+expect 3 'field "status": expected an array, got a string' selective --predictions <(echo '{"id":"a","status":"no","problem":0}') --scored scored.jsonl
 expect 3 'expected scored statements' selective --predictions found.jsonl --scored <(echo '{"id":"a","error":"no"}')
 finish

@@ -102,11 +102,12 @@ static const struct selective_request selective_defaults = { .field = "one_found
 #define AT(field) offsetof(struct selective_request, field)
 
 static const struct option selective_options[] = {
-    STRING_OPTION("predictions", AT(predictions), "FILE", "output of `ambit-infer detect`: id and score",
-                  .required = true, .group = "input"),
+    STRING_OPTION("predictions", AT(predictions), "FILE", "output of `ambit-infer detect` or `tag`", .required = true,
+                  .group = "input"),
     STRING_OPTION("scored", AT(scored), "FILE", "output of `score --per-example`: id and --field", .required = true),
     STRING_OPTION("field", AT(field), "NAME", "field that is true or 1 if the statement is right"),
-    REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "flag from this score on (default: field \"ambiguous\")"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
+                "flag from this score on (default: fields \"ambiguous\", \"status\")"),
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
     STRING_OPTION("report", AT(report), "FILE.html", "write a page with the risk-coverage curve", .writes = true),
     { 0 },
@@ -121,10 +122,11 @@ static const struct command selective_mode = {
     .name = "selective",
     .summary = "Measure the accuracy of unflagged statements, by coverage",
     OPTIONS(selective_options, selective_defaults),
-    .details = "Orders questions by ambiguity score, clearest first. Prints the accuracy at several coverages, the "
-               "p-value of skipping as many questions at random (Fisher's exact test, one-sided), the same for "
-               "unflagged questions, and the area under the risk-coverage curve (AURC) beside that of a random and "
-               "of the best order. Guide: docs/guides/evaluate.md.",
+    .details =
+        "Orders questions by the score of a detector or the field \"problem\" of a tagger, clearest first. Prints the "
+        "accuracy at several coverages, the p-value of skipping as many questions at random (Fisher's exact test, "
+        "one-sided), the same for unflagged questions, and the area under the risk-coverage curve (AURC) beside that "
+        "of a random and of the best order. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-train evaluate selective --predictions detected.jsonl --scored each.jsonl",
                   "ambit-train evaluate selective --predictions detected.jsonl --scored each.jsonl --threshold 0.5 --report curve.html" },
     .run = run_selective,
