@@ -40,6 +40,8 @@ static void make_stem(struct spoken_word *w, const char *text, size_t n)
     w->filler = fills(w->stem);
     if (n > 4 && strcmp(&w->stem[n - 3], "ies") == 0)
         memcpy(&w->stem[n - 3], "y", 2);
+    else if (n > 4 && (strcmp(&w->stem[n - 4], "sses") == 0 || strcmp(&w->stem[n - 3], "xes") == 0))
+        w->stem[n - 2] = 0;
     else if (n > 3 && w->stem[n - 1] == 's' && w->stem[n - 2] != 's')
         w->stem[n - 1] = 0;
 }

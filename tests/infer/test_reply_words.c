@@ -8,6 +8,7 @@ static const struct question cities = { .names = { "office city of employees", "
                                                    "office city of employees, home city of employees" },
                                         .n = 3 };
 static const struct question records = { .names = { "orders", "shipments", "order items", "something else" }, .n = 4 };
+static const struct question charges = { .names = { "billing address", "tax" }, .n = 2 };
 static const struct question outputs = { .names = { "name of band", "name of band, price of concert" }, .n = 2 };
 static const struct question conditions = { .names = { "no such condition", "only where status is 'paid'" }, .n = 2 };
 
@@ -35,6 +36,8 @@ static void test_words(void **state)
 {
     (void)state;
     chosen(&cities, "home", 2);
+    chosen(&charges, "the addresses", 1);
+    chosen(&charges, "taxes", 2);
     chosen(&cities, "Office.", 1);
     chosen(&cities, "the home city", 2);
     chosen(&cities, "home city of employees", 2);
