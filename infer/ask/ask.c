@@ -10,6 +10,7 @@
 #include "data/db/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"
 #include "infer/ask/pipeline.h"
+#include "infer/ask/session_rows.h"
 #include "infer/clarify/interactive.h"
 #include "infer/clarify/serve.h"
 #include "infer/clarify/simulate.h"
@@ -270,7 +271,7 @@ static void show_table(const struct screen *screen, const json_t *names, const j
 static void show_rows(void *user, const struct screen *screen, const char *sql)
 {
     struct ask_talk *t = user;
-    json_t *result = pipeline_rows(&t->pipeline, t->db_id, sql), *rows = json_object_get(result, "rows");
+    json_t *result = pipeline_rows(&t->pipeline, t->db_id, sql, t->q->rows), *rows = json_object_get(result, "rows");
 
     if (rows) {
         show_table(screen, json_object_get(result, "columns"), rows);
@@ -512,6 +513,17 @@ static json_t *converse_about(struct ask_exchange *x, const char *op)
     return pipeline_session_line(a, x->server->session, false);
 }
 
+static json_t *rows_of_session(struct ask_exchange *x)
+{
+    struct session *s = x->server->session;
+
+    json_object_set_new(x->request, "op", json_string("show"));
+    if (serve_handle(s, &x->server->pipeline.context, x->request, &x->kind, where, &x->err))
+        return NULL;
+    x->kind = "rows";
+    return session_rows(&x->server->pipeline, s, where, &x->err);
+}
+
 static const struct schema *find_schema(struct ask_exchange *x)
 {
     struct schema_catalog *schemas = &x->server->pipeline.context.schemas;
@@ -630,7 +642,8 @@ static int check_id(json_t *record, struct error *err)
 static int complete(struct ask_exchange *x, const char *path)
 {
     json_t *record = json_object_get(x->request, "record");
-    bool about_session = strcmp(path, "/answer") == 0 || strcmp(path, "/undo") == 0 || strcmp(path, "/show") == 0;
+    bool about_session = strcmp(path, "/answer") == 0 || strcmp(path, "/undo") == 0 || strcmp(path, "/show") == 0 ||
+                         strcmp(path, "/rows") == 0;
 
     if (check_id(x->request, &x->err) || check_id(record, &x->err))
         return -1;
@@ -654,6 +667,8 @@ static json_t *handle(struct ask_exchange *x, const char *path)
         return detect_one(x);
     if (strcmp(path, "/schema") == 0)
         return tell_schema(x);
+    if (strcmp(path, "/rows") == 0)
+        return rows_of_session(x);
     return converse_about(x, path + 1);
 }
 
@@ -683,7 +698,10 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
         line = serve_error(x.kind, x.err.code ? x.err.text : "the reply cannot be written as JSON");
     if (x.id)
         json_object_set(line, "id", x.id);
-    reply->text = json_text(line, 9);
+    if (strcmp(r->path, "/rows") == 0 && reply->status == 200)
+        session_rows_reply(reply, line);
+    else
+        reply->text = json_text(line, 9);
     CHECK(reply->text, "a reply cannot be written");
     session_release(s->session);
     *s->session = (struct session){ 0 };
@@ -733,7 +751,8 @@ static char *health_text(const struct ask_request *q)
 
 int ask_serve(const struct ask_request *q, const struct http_settings *http, struct error *err)
 {
-    static const char *const paths[] = { "/ask", "/answer", "/undo", "/show", "/start", "/detect", "/schema", NULL };
+    static const char *const paths[] = { "/ask",    "/answer", "/undo", "/show", "/start",
+                                         "/detect", "/schema", "/rows", NULL };
     struct ask_server *s = xcalloc(1, sizeof *s);
     char *health = health_text(q);
     const struct http_page pages[] = { { "/", "text/html; charset=utf-8", ask_page, ask_page_bytes },

@@ -257,17 +257,17 @@ static struct exec_result run_first(struct exec_db *db, const char *sql, int64_t
     return better ? first : all;
 }
 
-json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql)
+json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql, int64_t max)
 {
     struct exec_db *db = NULL;
     struct error why;
 
     if (schema_catalog_connect(&db, &a->context.schemas, db_id, &why) || !db)
         return NULL;
-    struct exec_result r = run_first(db, sql, a->q->rows);
-    bool more = r.n > a->q->rows;
+    struct exec_result r = run_first(db, sql, max);
+    bool more = r.n > max;
     if (more)
-        r.n = a->q->rows;
+        r.n = max;
     json_t *o = exec_result_json(&r);
     if (r.status == EXEC_OK)
         json_object_set_new(o, "truncated", json_boolean(more));
@@ -321,7 +321,7 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
     if (gated && s->why == STOP_TURNS)
         json_object_set_new(o, "stop", json_string("gate"));
     const char *sql = lost ? NULL : json_string_value(json_object_get(o, "best"));
-    json_t *rows = sql ? pipeline_rows(a, db_id, sql) : NULL;
+    json_t *rows = sql ? pipeline_rows(a, db_id, sql, a->q->rows) : NULL;
     json_object_del(o, "session");
     json_object_set_new(o, "regenerated", json_boolean(json_is_true(json_object_get(record, "regenerated"))));
     json_object_set(o, "turns", json_object_get(s->value, "turns"));

@@ -82,9 +82,9 @@ bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s);
  * without err where the parser has no others. */
 json_t *pipeline_regenerate(struct pipeline *a, const struct session *s, const char *where, struct error *err);
 
-/* Returns the first rows of a statement, and whether they are "truncated", as a new reference; NULL without a database.
- */
-json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql);
+/* Returns the first max rows of a statement, and whether they are "truncated", as a new reference; NULL without a
+ * database. */
+json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql, int64_t max);
 
 /* Returns the output line of a question as a new reference.  s is NULL if there is no session.  relevance: include the
  * relevance of elements. */

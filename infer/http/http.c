@@ -62,21 +62,29 @@ static void add_permission(struct MHD_Response *r)
     MHD_add_response_header(r, "Access-Control-Max-Age", "600");
 }
 
-/* Takes text if `owned`. */
-static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
-                             const char *text, size_t n, bool owned)
+/* Takes text if `owned`.  Returns NULL without memory. */
+static struct MHD_Response *response(const char *type, const char *text, size_t n, bool owned)
 {
     enum MHD_ResponseMemoryMode mode = owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY;
     struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, mode);
 
     if (!r)
-        return MHD_NO;
+        return NULL;
     MHD_add_response_header(r, "Content-Type", type);
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(r, "Cache-Control", "no-store");
     MHD_add_response_header(r, "Content-Security-Policy",
                             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
                             "connect-src 'self'; frame-ancestors 'none'");
+    return r;
+}
+
+/* Queues a response, which may be NULL, and releases it. */
+static enum MHD_Result send_response(struct http_server *s, struct MHD_Connection *c, int status,
+                                     struct MHD_Response *r)
+{
+    if (!r)
+        return MHD_NO;
     if (status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_NO_CONTENT)
@@ -87,6 +95,28 @@ static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, in
     enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, r);
     MHD_destroy_response(r);
     return rc;
+}
+
+/* Takes text if `owned`. */
+static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
+                             const char *text, size_t n, bool owned)
+{
+    return send_response(s, c, status, response(type, text, n, owned));
+}
+
+/* Sends the answer to a request and takes its text. */
+static enum MHD_Result reply_answer(struct http_server *s, struct http_job *j)
+{
+    const struct http_reply *a = &j->reply;
+    struct MHD_Response *r = response(a->type ? a->type : "application/json", a->text, strlen(a->text), true);
+    char place[128];
+
+    j->reply.text = NULL;
+    if (r && a->file) {
+        snprintf(place, sizeof place, "attachment; filename=\"%s\"", a->file);
+        MHD_add_response_header(r, "Content-Disposition", place);
+    }
+    return send_response(s, j->connection, a->status, r);
 }
 
 static enum MHD_Result refuse(struct http_server *s, struct MHD_Connection *c, int status, const char *why)
@@ -340,7 +370,7 @@ static void http_turn_back(struct http_job *j, const char *kind, const char *why
 
     CHECK(asprintf(&text, "{\"error\":{\"type\":\"%s\",\"text\":\"%s\"}}\n", kind, why) >= 0, "no memory for a reply");
     free(j->reply.text);
-    j->reply = (struct http_reply){ MHD_HTTP_SERVICE_UNAVAILABLE, text };
+    j->reply = (struct http_reply){ .status = MHD_HTTP_SERVICE_UNAVAILABLE, .text = text };
     j->answered = true;
     MHD_resume_connection(j->connection);
 }
@@ -367,11 +397,8 @@ static enum MHD_Result finish(struct http_server *s, struct http_job *j, const c
 {
     if (j->gets)
         return get(s, j->connection, url);
-    if (j->answered) {
-        char *text = j->reply.text;
-        j->reply.text = NULL;
-        return reply(s, j->connection, j->reply.status, "application/json", text, strlen(text), true);
-    }
+    if (j->answered)
+        return reply_answer(s, j);
     if (j->refused)
         return refuse(s, j->connection, j->refused,
                       j->refused == 413 ? "expected a body of at most 4 MiB" : "no memory is left for this body");

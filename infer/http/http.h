@@ -30,7 +30,9 @@ struct http_request {
 
 struct http_reply {
     int status;
-    char *text; /* JSON on the heap; the service takes it */
+    char *text;       /* on the heap; the service takes it */
+    const char *type; /* content type; NULL: JSON */
+    const char *file; /* name under which a browser saves the text; or NULL */
 };
 
 /* A page, sent at once and without a token. */

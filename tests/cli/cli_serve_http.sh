@@ -70,7 +70,7 @@ session() {
 start --serve 127.0.0.1:0
 url=http://$host:$port json='Content-Type: application/json'
 first=$(post /ask "{\"id\":1,\"question\":\"$fee\"}")
-says ask '"question":"Which trainer has the highest fee\?","detector":null,"tagger":null,"candidates":\{"from":"file","n":2,' "$first"
+says ask '"question":"Which trainer has the highest fee\?","sentence":null,"detector":null,"tagger":null,"candidates":\{"from":"file","n":2,' "$first"
 says ask '"ask":\{"attribute":"order#1.expr","text":"What should the result be sorted by\?"' "$first"
 says ask '"sql":"SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"truncated":false\}' "$first"
 infer ask --detector none --db gym.sqlite --candidates candidates.jsonl --question "$fee" -o file.jsonl 2>said
@@ -123,6 +123,10 @@ status 400 '"type":"session"' -H "$json" -d '{"session":{}}' "$url/show"
 status 400 'expected 1 to 2, got 9' -H "$json" -d "{\"session\":$s0,\"answer\":9}" "$url/answer"
 status 400 '"type":"ended"' -H "$json" -d "{\"session\":$s1,\"answer\":1}" "$url/answer"
 status 400 '"type":"undo"' -H "$json" -d "{\"session\":$s0}" "$url/undo"
+status 400 'field \\"session\\"' -H "$json" -d '{}' "$url/rows"
+status 400 'field \\"session\\"' -H "$json" -d '{"session":"../rows"}' "$url/rows"
+status 400 '"type":"session"' -H "$json" -d "{\"session\":${s0/SELECT name/SELECT readfile}}" "$url/rows"
+status 405 'expected POST' "$url/rows"
 status 400 'there is no detector' -H "$json" -d '{"question":"Who?"}' "$url/detect"
 status 400 'database gym has no table or table.column \\"trainer.x\\"' -H "$json" -d '{"alternatives":["trainer.x"]}' "$url/schema"
 status 400 '"alternatives\\": expected strings, got an integer' -H "$json" -d '{"alternatives":[1]}' "$url/schema"
@@ -256,6 +260,51 @@ says databases '^\{"databases":\["a"\]\}' "$(fetch "$url/databases")"
 says only '"db_id":"a"' "$(post /ask '{"question":"Who?"}')"
 says only '"stop":"settled"' "$(post /start '{"record":{"question":"Who?","candidates":["SELECT name FROM trainer"]}}')"
 says only '"db_id":"a"' "$(post /schema '{}')"
+stop
+
+# --- rows as CSV: exact numbers, quotes, texts that spreadsheets or readers stumble over; 10,000 at most
+sqlite3 rows.sqlite <<'SQL'
+CREATE TABLE thing(thing_id INTEGER PRIMARY KEY, name TEXT, weight REAL, code);
+INSERT INTO thing VALUES (1, 'a, "b"', 565.2, 9007199254740993), (2, char(10) || 'x', 28, NULL), (3, '=1+2', 1e300 * 1e300, x'00ff'),
+    (4, char(97, 0, 98), -0.1, CAST(x'ff' AS TEXT));
+CREATE TABLE many(n INTEGER);
+INSERT INTO many WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n <= 10000) SELECT n FROM c;
+SQL
+cat >want.csv <<'CSV'
+name,weight,code
+"a, ""b""",565.2,9007199254740993
+"
+x",28.0,
+=1+2,inf,"{""blob"":""00ff""}"
+"""a\u0000b""",-0.1,"{""text"":""ff""}"
+CSV
+db=rows.sqlite start --serve 127.0.0.1:0
+url=http://$host:$port
+# rows STATEMENT: the reply about its rows, in the file shown, and its head
+rows() {
+    local of
+    of=$(post /start "{\"record\":{\"question\":\"Which?\",\"candidates\":[\"$1\"]}}")
+    fetch -D head -o shown -H "$json" -d "{\"session\":$(session "$of")}" "$url/rows"
+}
+rows "SELECT name, weight, code FROM thing ORDER BY thing_id"
+cmp -s shown want.csv || complain rows "$(diff shown want.csv)"
+says rows '^Content-Type: text/csv; charset=utf-8' "$(cat head)"
+says rows '^Content-Disposition: attachment; filename="rows.csv"' "$(cat head)"
+rows "SELECT code FROM thing WHERE thing_id = 2"
+[ "$(cat shown)" = $'code\n""' ] || complain "one NULL" "$(cat shown)"
+rows "SELECT name FROM thing WHERE thing_id > 9"
+[ "$(cat shown)" = name ] || complain "no rows" "$(cat shown)"
+rows "SELECT n FROM many WHERE n <= 10000"
+says "10,000 rows" 'filename="rows.csv"' "$(cat head)"
+[ "$(wc -l <shown)" = 10001 ] || complain "10,000 rows" "$(wc -l <shown) lines"
+rows "SELECT n FROM many"
+says "10,001 rows" 'filename="first-10000-rows.csv"' "$(cat head)"
+[ "$(wc -l <shown)" = 10001 ] || complain "10,001 rows" "$(wc -l <shown) lines"
+two=$(post /start '{"record":{"question":"Which?","candidates":["SELECT name FROM thing","SELECT weight FROM thing"]}}')
+none=$(session "$(post /answer "{\"session\":$(session "$two"),\"answer\":\"none\"}")")
+status 400 '"type":"rows","text":"request: the dialogue has no statement' -H "$json" -d "{\"session\":$none}" "$url/rows"
+rm rows.sqlite
+status 400 '"error":\{' -H "$json" -d "{\"session\":$(session "$two")}" "$url/rows"
 stop
 
 # --- a detector and a tagger answer requests without an id

@@ -35,13 +35,13 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
         usleep(10000);
     char *text = NULL;
     assert_true(asprintf(&text, "{\"bytes\":%zu}", r->n) > 0);
-    *reply = (struct http_reply){ 200, text };
+    *reply = (struct http_reply){ .status = 200, .text = text };
 }
 
 static void tell(void *user, struct http_reply *reply)
 {
     (void)user;
-    *reply = (struct http_reply){ 200, xstrdup("{\"told\":true}") };
+    *reply = (struct http_reply){ .status = 200, .text = xstrdup("{\"told\":true}") };
 }
 
 static void serve(const struct http_settings *settings, int log)
