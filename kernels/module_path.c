@@ -68,6 +68,19 @@ char *module_path(const char *file, char **looked)
     return path;
 }
 
+char *sql_worker_path(struct error *err)
+{
+    char *looked = NULL, *path = module_path("ambit-sql-worker", &looked);
+
+    if (!path)
+        error_set(err, EXIT_CODE_FAILURE,
+                  "ambit-sql-worker, which runs SQL, not found in %s; build the target ambit-sql-worker, or install "
+                  "the package ambit again",
+                  looked);
+    free(looked);
+    return path;
+}
+
 /* A library lies in lib or in a folder of lib, such as Debian's lib/x86_64-linux-gnu. */
 char *share_path(const char *file, char **looked)
 {

@@ -17,8 +17,11 @@ char *module_path(const char *file, char **looked);
 /* Like module_path, for a file or folder of share/ambit, which no variable names. */
 char *share_path(const char *file, char **looked);
 
-/* Makes both search beside a shared library in place of the program: folder is the library's absolute folder.  Call it
- * before them, in one thread.  Returns false if the path is too long. */
+/* The path of ambit-sql-worker, which the caller frees.  NULL with EXIT_CODE_FAILURE if it is in no folder. */
+char *sql_worker_path(struct error *err);
+
+/* Makes all of them search beside a shared library in place of the program: folder is the library's absolute folder.
+ * Call it before them, in one thread.  Returns false if the path is too long. */
 bool module_path_library(const char *folder);
 
 #endif

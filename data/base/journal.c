@@ -42,7 +42,7 @@ int journal_open(struct journal *p, const char *out, bool resume, struct error *
     int fd = open(p->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resume ? 0 : O_TRUNC), 0666);
     p->f = fd < 0 ? NULL : fdopen(fd, "r+b");
     p->reading = resume;
-    return p->f ? 0 : cannot(p, "write", err);
+    return p->f ? 0 : out_file_cannot_write(p->path, err);
 }
 
 /* The start of the record in a line; NULL if there is none. */

@@ -168,10 +168,10 @@ static int range_error(const struct option *o, const char *text, struct error *e
     if (o->high == HUGE_VAL && above)
         return error_set(err, EXIT_CODE_USAGE, "expected > 0, got %s", text);
     if (o->high == HUGE_VAL)
-        return error_set(err, EXIT_CODE_USAGE, "expected at least %.15g, got %s", o->low, text);
+        return error_set(err, EXIT_CODE_USAGE, "expected at least %.16g, got %s", o->low, text);
     if (above)
-        return error_set(err, EXIT_CODE_USAGE, "expected > 0 and at most %.15g, got %s", o->high, text);
-    return error_set(err, EXIT_CODE_USAGE, "expected %.15g to %.15g, got %s", o->low, o->high, text);
+        return error_set(err, EXIT_CODE_USAGE, "expected > 0 and at most %.16g, got %s", o->high, text);
+    return error_set(err, EXIT_CODE_USAGE, "expected %.16g to %.16g, got %s", o->low, o->high, text);
 }
 
 static int check_range(const struct option *o, double value, const char *text, struct error *err)
@@ -413,13 +413,25 @@ static int find_letter(const struct option *table, char letter)
     return -1;
 }
 
+static int unknown_letter(const struct option *table, const char *shown, const char *word, struct error *err)
+{
+    char known[64] = "";
+    size_t n = 0;
+
+    for (int i = 0; table && table[i].name && n + 4 < sizeof known; i++)
+        if (table[i].letter && table[i].help)
+            n += (size_t)snprintf(known + n, sizeof known - n, " -%c", table[i].letter);
+    return error_set(err, EXIT_CODE_USAGE, "unknown option %s in '%.100s'%s%s", shown, word, n ? "; expected" : "",
+                     known);
+}
+
 static int parse_letters(struct parse *p, const char *word, struct error *err)
 {
     for (const char *c = word + 1; *c; c++) {
         int i = find_letter(p->table, *c);
         char shown[3] = { '-', *c, 0 };
         if (i < 0)
-            return error_set(err, EXIT_CODE_USAGE, "unknown option %s in '%.100s'", shown, word);
+            return unknown_letter(p->table, shown, word, err);
         if (!is_flag(p->table, i))
             return take(p, i, c[1] ? c + 1 : NULL, shown, err);
         if (assign(p, i, "true", shown, err))

@@ -14,6 +14,7 @@
 #include "data/base/table_writer.h"
 #include "data/base/whole_file.h"
 #include "data/base/yaml.h"
+#include "kernels/module_path.h"
 
 #include <ctype.h>
 #include <fts.h>
@@ -424,39 +425,85 @@ static int check_others(const struct command *c, const struct command_line *line
     return rc;
 }
 
-static bool ends_in(const char *path, size_t n, const char *ending)
+/* Whether the word is one of `words`, which are separated by |. */
+static bool lists(const char *words, const char *word)
 {
-    size_t e = strlen(ending);
+    size_t n = strlen(word);
 
-    return n > e && strncasecmp(path + n - e, ending, e) == 0;
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == n && memcmp(at, word, n) == 0)
+            return true;
+    return false;
 }
 
-/* The extension of a format that is not written; NULL if there is none. */
-static const char *foreign_ending(const char *path)
-{
-    static const char *const ends[] = { ".csv", ".tsv",  ".parquet", ".feather", ".arrow", ".avro",  ".orc", ".xlsx",
-                                        ".xls", ".ods",  ".bz2",     ".lz4",     ".lzma",  ".br",    ".z",   ".zip",
-                                        ".7z",  ".rar",  ".tar",     ".tgz",     ".txz",   ".pkl",   ".npy", ".npz",
-                                        ".gz",  ".gzip", ".xz",      ".zst",     ".zstd",  ".duckdb" };
-    size_t n = strlen(path) - strlen(coding_ending(coding_of_name(path)));
+enum { ENDING_TEXT = 32 }; /* size of the text of an ending; longer ones are cut */
 
-    for (int i = 0; i < ARRAY_LEN(ends); i++)
-        if (ends_in(path, n, ends[i]))
-            return path + n - strlen(ends[i]);
-    return NULL;
+/* Endings of files of records and of texts, besides .jsonl. */
+#define RECORD_ENDINGS "ndjson|json|txt|out|prompts|answers"
+
+/* The ending of a name without .gz, .xz or .zst: letters and digits behind the last dot.  Returns NULL if there is
+ * none; numbers such as that of 1.5 or 2-of-3 are none. */
+static const char *ending_of(const char *path, char text[ENDING_TEXT])
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int n = (int)(strlen(name) - strlen(coding_ending(coding_of_name(path))));
+    int from = n, letters = 0;
+
+    while (from > 0 && isalnum((unsigned char)name[from - 1]))
+        letters += isalpha((unsigned char)name[--from]) != 0;
+    if (from < 2 || name[from - 1] != '.' || !letters)
+        return NULL;
+    snprintf(text, ENDING_TEXT, ".%.*s", n - from, name + from);
+    return text;
+}
+
+/* Whether one of the names in the value of an option, such as OUT.jsonl|OUT.csv, has this ending. */
+static bool value_has(const char *value, const char *ending)
+{
+    for (const char *at = value; (at = strstr(at, ending)); at++)
+        if (at[strlen(ending)] == '|' || !at[strlen(ending)])
+            return true;
+    return false;
+}
+
+/* Whether the option writes records: its value names JSONL or no ending at all. */
+static bool writes_records(const struct option *o)
+{
+    return !strchr(o->value, '.') || value_has(o->value, ".jsonl");
+}
+
+static bool is_written(const struct option *o, const char *ending)
+{
+    if (value_has(o->value, ending) || (o->formats && lists(o->formats, ending + 1)) ||
+        (o->endings && lists(o->endings, ending + 1)))
+        return true;
+    return writes_records(o) && (strcmp(ending, ".jsonl") == 0 || lists(RECORD_ENDINGS, ending + 1));
+}
+
+/* Whether the value is a path with an ending that the option writes, or with none.  Pipes and devices need none. */
+static bool is_known(const struct option *o, const char *path, char text[ENDING_TEXT])
+{
+    const char *ending = ending_of(path, text);
+    struct stat st;
+
+    return !ending || is_written(o, ending) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
+static int unknown_ending(const struct option *o, const char *path, const char *ending, struct error *err)
+{
+    return error_set(err, EXIT_CODE_USAGE,
+                     "--%s: %s: cannot write %s; expected %s%s, or no ending; .gz, .xz or .zst after it compress",
+                     o->name, path, ending, strchr(o->value, '.') ? o->value : "OUT.jsonl",
+                     writes_records(o) ? ", .ndjson, .json, .txt, .out, .prompts or .answers" : "");
 }
 
 static int check_ending(const struct option *o, const char *path, struct error *err)
 {
     const struct coding *coding = coding_of_name(path);
-    bool chosen = o->formats && format_of_ending(o->formats, path) >= 0;
-    const char *foreign = chosen ? NULL : foreign_ending(path);
+    char ending[ENDING_TEXT];
 
-    if (foreign)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--%s: %s: cannot write %s; expected %s, compressed if the name ends in "
-                         ".gz, .xz or .zst",
-                         o->name, path, foreign, o->formats ? o->value : "OUT.jsonl");
+    if (!is_known(o, path, ending))
+        return unknown_ending(o, path, ending, err);
     if (coding && !text_encoder_has(coding))
         return error_set(err, EXIT_CODE_USAGE, "--%s: %s: this build has no %s; expected .gz or .xz", o->name, path,
                          coding_name(coding));
@@ -485,14 +532,14 @@ static int choose_format(const struct command *c, const struct command_line *lin
                      given, path, named);
 }
 
-/* Chooses formats by the endings of outputs.  -1 with EXIT_CODE_USAGE if an ending names a format that is not written.
+/* Chooses formats by the endings of outputs.  -1 with EXIT_CODE_USAGE if an ending is not one that the option writes.
  */
 static int options_check_endings(const struct command *c, const struct command_line *line, struct error *err)
 {
     for (const struct option *o = c->options; o->name; o++) {
         const char *value = output_of(line, o);
-        bool folder = o->value && strcmp(o->value, "DIR") == 0;
-        if (value && !folder && (check_ending(o, value, err) || choose_format(c, line, o, value, err)))
+        bool file = o->value && (strstr(o->value, "FILE") || strchr(o->value, '.'));
+        if (value && file && (check_ending(o, value, err) || choose_format(c, line, o, value, err)))
             return -1;
     }
     return 0;
@@ -778,9 +825,34 @@ static const struct command *find_command(const struct program *p, const char *n
     return NULL;
 }
 
+/* The commands of all programs.  A user who asks the wrong program is sent to the right one. */
+static const struct {
+    const char *program, *commands;
+} all_programs[] = {
+    { "ambit-infer", "detect|tag|parse|clarify|ask|infill|generate|loss" },
+    { "ambit-train", "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|evaluate|tokenizer|export|doctor|inspect" },
+    { "ambit-data",
+      "ambiguate|calibrate|candidates|contrast|counterfactual|execute|infilling|join|natural|noisysp|plans|"
+      "practice|probe|score|split|sql|triage" },
+};
+
+/* The program that has a command of this name, or NULL. */
+static const char *program_of(const char *name)
+{
+    for (int i = 0; i < ARRAY_LEN(all_programs); i++)
+        if (lists(all_programs[i].commands, name))
+            return all_programs[i].program;
+    return NULL;
+}
+
 static int unknown_command(const struct program *p, const char *name)
 {
     struct nearest best = { 0 };
+    const char *other = program_of(name);
+    if (other) {
+        log_error("%s: unknown command '%.100s', did you mean %s %.100s?", p->name, name, other, name);
+        return EXIT_CODE_USAGE;
+    }
     for (int i = 0; i < p->n_commands; i++)
         nearest_try(&best, name, p->commands[i]->name);
     for (const struct alias *a = p->aliases; a && a->name; a++)
@@ -920,6 +992,9 @@ static int unexpected_operand(const struct command *c, const struct command_line
 
     while (i < n && !(option_reads(&c->options[i]) && option_expects(&c->options[i]) == EXPECT_FILE))
         i++;
+    if (i == n && c->max_operands)
+        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand; expected one %s%s", word,
+                         c->operands, strstr(c->operands, "QUESTION") ? "; put a question in quotes" : "");
     if (i == n)
         return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand", word);
     return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand, did you mean --%s %.200s?", word,
@@ -981,9 +1056,22 @@ static int read_settings(const struct command *c, struct command_line *line, str
         return -1;
     if (options_parse(c->options, line, false, err))
         return -1;
-    if (check_complete(c, line, err) || options_check_endings(c, line, err) || options_name_shard(c, line, texts, err))
+    if (check_complete(c, line, err) || options_check_outputs(c, line, err) || options_check_endings(c, line, err) ||
+        options_name_shard(c, line, texts, err))
         return -1;
-    return options_check_outputs(c, line, err);
+    return shard_option(c, line->settings) ? options_check_outputs(c, line, err) : 0;
+}
+
+/* A command with databases needs the process that reads them.  Without it, each record would fail.  -1 with
+ * EXIT_CODE_FAILURE. */
+static int check_sql_worker(const struct command *c, const struct command_line *line, struct error *err)
+{
+    int i = option_find(c->options, "db", strlen("db"));
+    bool needed = i >= 0 && *(const char *const *)((const char *)line->settings + c->options[i].offset);
+    char *path = needed ? sql_worker_path(err) : NULL;
+
+    free(path);
+    return needed && !path ? -1 : 0;
 }
 
 static int run_command(const struct program *p, const struct command *c, int argc, char **argv)
@@ -996,7 +1084,10 @@ static int run_command(const struct program *p, const struct command *c, int arg
     line.settings = xcalloc(1, c->size);
     line.seen = xcalloc((size_t)option_count(c->options), sizeof *line.seen);
     bool ready = read_settings(c, &line, &texts, &err) == 0 && common_obey(c, line.settings, &err) == 0;
-    rc = ready ? options_run(c, &line, p->name, &err) : err.code;
+    if (ready && check_sql_worker(c, &line, &err))
+        rc = err.code;
+    else
+        rc = ready ? options_run(c, &line, p->name, &err) : err.code;
     if (rc != EXIT_CODE_OK && rc != EXIT_CODE_RECORDS && *err.text)
         log_error("%s %s: %s", p->name, c->name, err.text);
     if (!ready)

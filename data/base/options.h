@@ -46,6 +46,7 @@ struct option {
     bool writes;           /* the path of an output; all other paths are inputs */
     const char *continues; /* of an output: the option whose file it may replace, since it contains that file's data */
     const char *formats;   /* of an output: words of --format; those that are endings of its name choose the format */
+    const char *endings;   /* of an output: endings of its name besides those in `value`, separated by | */
     const char *records;   /* of OPTION_SHARD: the option that names the input file; NULL: the operand */
 };
 

@@ -16,6 +16,16 @@ static int cannot(struct error *err, const char *what, const char *path)
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
+int out_file_cannot_write(const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (errno != ENOENT || !slash)
+        return cannot(err, "write", path);
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s; make the folder %.*s first", path, strerror(errno),
+                     (int)(slash - path), path);
+}
+
 /* Follows links, so that the linked file is replaced and not the link. */
 static char *target_of(const char *path)
 {
@@ -41,7 +51,7 @@ static int open_stream(struct out_file *o, const char *path, int fd, struct erro
     if (o->f)
         return 0;
     if (!o->compressed)
-        cannot(err, "write", path);
+        out_file_cannot_write(path, err);
     if (fd >= 0)
         close(fd);
     return -1;

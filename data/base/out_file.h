@@ -35,6 +35,10 @@ int out_file_may_replace(const char *made, const char *path, struct error *err);
 /* Removes the temporary file.  Harmless after commit or on a zeroed struct. */
 void out_file_abort(struct out_file *o);
 
+/* Reports that path could not be opened to be written, by errno; says so if its folder is missing.  Returns -1 with
+ * EXIT_CODE_FAILURE. */
+int out_file_cannot_write(const char *path, struct error *err);
+
 /* Makes a folder and the folders above it, like mkdir -p. */
 int make_dirs(const char *path, struct error *err);
 /* Whether both paths exist and name the same file or folder. */

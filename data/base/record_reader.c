@@ -264,6 +264,23 @@ static enum record_format format_of_name(const char *path)
                                             : RECORDS_AUTO;
 }
 
+/* Advice about a file whose first line, of n bytes, is binary. */
+static const char *binary_advice(const char *line, size_t n)
+{
+    static const struct {
+        const char *start, *advice;
+    } known[] = {
+        { "SQLite format 3", "; it is a SQLite database, which --db takes" },
+        { "PK", "; it is a spreadsheet or an archive: export the questions as CSV in UTF-8" },
+        { "PAR1", "; it is a Parquet file: export the questions as CSV or JSONL" },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(known); i++)
+        if (n >= strlen(known[i].start) && memcmp(line, known[i].start, strlen(known[i].start)) == 0)
+            return known[i].advice;
+    return "";
+}
+
 /* -1 with err if the first line is binary. */
 static int format_of_line(struct text_stream *in, enum record_format *format, struct error *err)
 {
@@ -272,8 +289,8 @@ static int format_of_line(struct text_stream *in, enum record_format *format, st
     if (rc < 0)
         return -1;
     if (memchr(line.text, 0, line.length))
-        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got zero bytes", text_stream_name(in),
-                         (long long)line.line);
+        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got zero bytes%s", text_stream_name(in),
+                         (long long)line.line, binary_advice(line.text, line.length));
     char separator = memchr(line.text, '\t', line.length) ? '\t' : ',';
     *format = RECORDS_TEXT;
     if (table_is_header(line.text, line.length, separator))
@@ -460,6 +477,8 @@ int record_reader_next(struct record_reader *r, json_t **record, struct error *e
     if (r->range.some && r->count >= r->range.end)
         return 0;
     int rc = next(r, record, err);
+    if (rc == 0 && r->count == 0)
+        log_warn("%s: expected records, got an empty file", r->name);
     r->count += rc != 0;
     if (!r->json)
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);

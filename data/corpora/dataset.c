@@ -3,6 +3,8 @@
 #include "data/schema/schema_build.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const split_stems[SPLITS] = { "train", "valid", "test" };
 
@@ -51,12 +53,28 @@ static int read_split(struct dataset *d, enum data_split f, const char *dir, str
     return rc;
 }
 
+/* Appends to the error that tables.json is missing: what kind of folder is expected. */
+static void explain_folder(const char *dir, struct error *err)
+{
+    struct stat st;
+
+    if (!err)
+        return;
+    const struct error fault = *err;
+    bool file = stat(dir, &st) == 0 && S_ISREG(st.st_mode);
+
+    error_set(err, fault.code, "%s; expected a folder of ambit-data contrast, natural or practice%s", fault.text,
+              file ? "; a file of labelled questions needs --db or --schema" : "");
+}
+
 int dataset_read(struct dataset *d, const char *dir, struct error *err)
 {
     *d = (struct dataset){ 0 };
     char *path = join(dir, "tables", ".json");
     int rc = schema_set_open(&d->schemas, path, err);
 
+    if (rc && access(path, F_OK) != 0)
+        explain_folder(dir, err);
     free(path);
     for (int f = 0; f < SPLITS && rc == 0; f++)
         rc = read_split(d, (enum data_split)f, dir, err);

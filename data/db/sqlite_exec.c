@@ -365,14 +365,10 @@ static int start_at(struct sql_worker *w, char *path, struct error *err)
  * gone. Returns 0 with EXIT_CODE_FAILURE if the process cannot be started. */
 static int64_t worker_age(struct sql_worker *w, struct error *err)
 {
-    char *looked = NULL, *path = w->pid ? NULL : module_path("ambit-sql-worker", &looked);
-    int rc = 0;
-
-    if (path)
-        rc = start_at(w, path, err);
-    else if (!w->pid)
-        rc = error_set(err, EXIT_CODE_FAILURE, "ambit-sql-worker not found in %s", looked);
-    free(looked);
+    if (w->pid)
+        return w->age;
+    char *path = sql_worker_path(err);
+    int rc = path ? start_at(w, path, err) : -1;
     free(path);
     return rc ? 0 : w->age;
 }

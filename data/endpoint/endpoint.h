@@ -38,7 +38,7 @@ enum { ENDPOINT_MAX_CONCURRENCY = 1024 };
     STRING_OPTION(name "-model", AT(model), "NAME", "model of the server (default: the only one that the server lists)"), \
     STRING_OPTION("key-file", AT(key_file), "FILE", \
                   "file whose first line is the key of the server (default: the environment variable AMBIT_LM_KEY)"), \
-    STRING_OPTION("cache", AT(cache), "FILE", "completions by prompt and settings, kept for later runs", .writes = true), \
+    STRING_OPTION("cache", AT(cache), "FILE", "completions by prompt and settings, kept for later runs", .writes = true, .endings = "cache"), \
     INT_OPTION("concurrency", AT(concurrency), "N", 1, ENDPOINT_MAX_CONCURRENCY, \
                "maximum number of requests to the server at the same time"), \
     REAL_OPTION("timeout", AT(timeout), "SECONDS", 0.01, 86400, "maximum time of one request to the server")

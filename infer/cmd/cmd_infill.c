@@ -198,7 +198,8 @@ static const char *misused_interpretations(const struct infill_options *o)
     bool corrects = q->corrected || o->correct_model;
 
     if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
-        return "expected one of --defaults, --default-model and --e2e";
+        return "expected one of --defaults, --default-model and --e2e, for the default interpretations; with --lm URL add "
+               "--default-model lm";
     if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write || corrects))
         return "--e2e cannot be used with other stages: its completions hold all interpretations and their SQL";
     if (q->corrected && o->correct_model)

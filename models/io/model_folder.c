@@ -142,13 +142,18 @@ static bool describe_folder(const char *dir, const char *file, char text[TEXT])
 static bool describe_missing(const char *path, char text[TEXT])
 {
     const char *name = hub_name(path);
+    bool address = !name && (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0);
 
+    if (address)
+        snprintf(text, TEXT,
+                 "ambit-infer ask and parse take the address of a language-model server as --parser URL, other "
+                 "commands as --lm URL");
     if (name)
         snprintf(text, TEXT,
                  "ambit reads local folders; download a model of Hugging Face's hub first: "
                  "huggingface-cli download %.200s --local-dir DIR",
                  name);
-    return name != NULL;
+    return name || address;
 }
 
 static bool describe(const char *path, const char *file, char text[TEXT])

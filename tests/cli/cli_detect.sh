@@ -116,7 +116,7 @@ run 0 detect --schema few.json asked.jsonl -o out.csv.gz
 gzip -dc out.csv.gz | cmp - out.csv || complain "out.csv.gz" "differs from out.csv"
 expect 2 '\--format text and the ending of x.csv, which means csv, cannot be used together' detect --schema few.json asked.jsonl --format text -o x.csv
 expect 2 'shard: expected --format jsonl or text, got csv, whose head stands once' detect --schema few.json asked.jsonl -o x.csv --shard 1/2
-expect 2 'cannot write .parquet; expected OUT.jsonl.OUT.csv, compressed if the name ends in' detect --schema few.json asked.jsonl -o x.parquet
+expect 2 'cannot write .parquet; expected OUT.jsonl.OUT.csv, .* or no ending; .gz, .xz or .zst after it compress' detect --schema few.json asked.jsonl -o x.parquet
 
 run 0 detect --schema few.json --threshold 0 asked.jsonl -o out.jsonl
 grep -q '"ambiguous":false' out.jsonl && complain "--threshold 0: some are not ambiguous"

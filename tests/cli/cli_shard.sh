@@ -241,7 +241,7 @@ rm -f out.* && faulty 'out: expected out.1-of-N and so on, got no shards'
 expect 3 'nowhere: No such file' data join nowhere/out
 expect 2 'expected OUT' data join
 expect 2 'is one of the shards; choose another file' data join out -o out.2-of-4
-expect 2 'is one of the shards; choose another file' data join out -o out.2-of-4.shard
+expect 2 'cannot write .shard' data join out -o out.2-of-4.shard
 expect 1 'cannot write' data join out -o nowhere/out
 [ "$(cat out.* | cksum)" = "$(cat good/* | cksum)" ] || complain join "changes the shards"
 run 7 data join out -o -

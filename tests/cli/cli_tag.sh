@@ -70,9 +70,9 @@ has out.jsonl '"id":"q"'
 
 # --- one question on the command line is tagged as one of a file
 printf 'What is the price of the Tent?\n' >one.txt
-run 0 mark --db shop.sqlite one.txt -o one.wanted
+run 0 mark --db shop.sqlite one.txt -o wanted.out
 run 0 mark --db shop.sqlite --question "What is the price of the Tent?" -o one.out
-same one.wanted one.out "a question of the command line"
+same wanted.out one.out "a question of the command line"
 has one.out '"text":"price","label":"AMB"'
 run 0 mark --db shop.sqlite --question "What is the price of the Tent?" --format text -o one.out
 has one.out 'What is the [price|AMB] of the [Tent|VAL]?'
@@ -102,8 +102,8 @@ tac reversed.out >turned.out
 same many.out turned.out "the order of questions matters"
 sed -n 77p many.jsonl >one.jsonl
 run 0 mark --db shop.sqlite one.jsonl -o one.out
-sed -n 77p many.out >one.wanted
-same one.wanted one.out "the neighbours of a question matter"
+sed -n 77p many.out >wanted.out
+same wanted.out one.out "the neighbours of a question matter"
 xz -k many.jsonl
 run 0 mark --db shop.sqlite many.jsonl.xz -o xz.out
 same many.out xz.out "a compressed file differs"
