@@ -35,13 +35,15 @@
     OPTION_ROW(OPTION_CONFIG, "config", at, .value = "F.yaml", .help = CONFIG_HELP, .letter = 'c')
 #define DB_OPTION(at, ...) \
     STRING_OPTION("db", at, "FILE|DIR", "SQLite file, or folder with NAME.sqlite, .db or .sqlite3" __VA_ARGS__)
-#define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", "compute device: auto, cpu, cuda, cuda:N or simt", .letter = 'd')
+#define DEVICE_HELP "compute device: auto, cpu, cuda, cuda:N or simt"
+#define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", DEVICE_HELP, .letter = 'd')
 #define NO_GRAPH_OPTION(at) FLAG_OPTION("no-graph", at, "do not capture CUDA graphs (slower, same results)")
 #define DRY_RUN_OPTION(at, ...) FLAG_OPTION("dry-run", at, __VA_ARGS__, .letter = 'n')
-#define OUT_OPTION(at, value_, ...) STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true)
+#define OUT_OPTION(at, value_, ...) /* begins the group "output" of every command */ \
+    STRING_OPTION("out", at, value_, __VA_ARGS__, .letter = 'o', .writes = true, .group = "output")
 #define OUT_DIR_OPTION(at) OUT_OPTION(at, "DIR", "output folder", .required = true)
-#define FORMAT_IN_OPTION(at) \
-    CHOICE_OPTION("format-in", at, "FORMAT", RECORD_FORMS, "input format; auto: by file name and first line")
+#define FORMAT_IN_HELP "input format; auto: by file name and first line"
+#define FORMAT_IN_OPTION(at) CHOICE_OPTION("format-in", at, "FORMAT", RECORD_FORMS, FORMAT_IN_HELP)
 #define LABEL_FIELD_OPTION(at) \
     STRING_OPTION("label-field", at, "FIELD[=VALUE]", \
                   "label field of a custom data set (default: ambiguous); with =VALUE, the positive value")

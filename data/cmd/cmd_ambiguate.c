@@ -32,6 +32,11 @@ static const struct option options[] = {
     STRING_OPTION("synonyms", AT(synonyms), "FILE", "two synonyms of each column (default: from WordNet)"),
     STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "two synonyms of each table (default: from WordNet)"),
     STRING_OPTION("schema-strings", AT(schema_strings), "FILE", "published records whose schema strings are kept"),
+    OUT_OPTION(AT(out), "FILE", "write the records, JSONL", .required = true),
+    STRING_OPTION("materialise", AT(materialise), "DIR", "write a database for each record; requires --db",
+                  .writes = true),
+    FLAG_OPTION("published-databases", AT(published_databases), "write databases as the infilling paper did"),
+    FORCE_OPTION(AT(force)),
     STRING_OPTION("kinds", AT(kinds), "LIST", "ambiguity types, of C, T, J, P, D, R and A", .group = "generation"),
     CHOICE_OPTION("generator", AT(generator), "HOW", "resolved|ambiqt",
                   "rewrite the parsed query, or AmbiQT's word replacement"),
@@ -41,11 +46,6 @@ static const struct option options[] = {
                 "types C and T: write prompts for synonyms to --out in place of records",
                 .group = "synonyms by a model"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, whose names are used"),
-    OUT_OPTION(AT(out), "FILE", "write the records, JSONL", .required = true, .group = "output"),
-    STRING_OPTION("materialise", AT(materialise), "DIR", "write a database for each record; requires --db",
-                  .writes = true),
-    FLAG_OPTION("published-databases", AT(published_databases), "write databases as the infilling paper did"),
-    FORCE_OPTION(AT(force)),
     { 0 },
 };
 

@@ -10,13 +10,13 @@ static const struct calibrate_request defaults = { .out = "-", .keep = .9, .seed
 #define AT(field) offsetof(struct calibrate_request, field)
 
 static const struct option options[] = {
-    SCHEMA_OPTION(AT(schema), "tables.json, for records without a schema", .group = "input"),
-    DB_OPTION(AT(db), ""),
+    DB_OPTION(AT(db), "", .group = "input"),
+    SCHEMA_OPTION(AT(schema), "tables.json, for records without a schema"),
     FORMAT_IN_OPTION(AT(format_in)),
+    OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output"),
     REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1,
                 "probability of keeping all gold statements of a question", .group = "threshold"),
     SEED_OPTION(AT(seed), "seed that halves the records"),
-    OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output", .group = "output"),
     { 0 },
 };
 

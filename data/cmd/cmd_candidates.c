@@ -15,6 +15,7 @@ static const struct option options[] = {
     STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output, spider: tables.json, to mark gold candidates"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
+    OUT_OPTION(AT(out), "FILE", "output file in JSONL; - is standard output"),
     INT_OPTION("top", AT(k), "K", 1, 1000, "maximum number of candidates of a record", .letter = 'k',
                .group = "probabilities"),
     REAL_OPTION("temperature", AT(temperature), "T", OPTION_ABOVE_ZERO, 1e6,
@@ -22,7 +23,6 @@ static const struct option options[] = {
     REAL_OPTION("below", AT(below), "P", OPTION_ABOVE_ZERO, 1,
                 "spider: only records whose best candidate is less probable"),
     STRING_OPTION("calibration", AT(calibration), "FILE", "apply this calibration of `calibrate`"),
-    OUT_OPTION(AT(out), "FILE", "output file in JSONL; - is standard output"),
     { 0 },
 };
 

@@ -23,13 +23,13 @@ static const struct option options[] = {
                   .group = "input"),
     STRING_OPTION("spider", AT(spider), "DIR", "Spider's folder: tables.json, train_spider.json, dev.json",
                   .required = true),
+    OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis",
                   "contrast sets, or the labels of the GATekeeper thesis", .group = "generation"),
     REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases in the test split"),
     REAL_OPTION("valid-share", AT(valid_share), "X", 0.01, 0.5, "share of the databases in the validation split"),
     SEED_OPTION(AT(seed), "random seed"),
-    OUT_DIR_OPTION(AT(out)),
-    FORCE_OPTION(AT(force)),
     { 0 },
 };
 

@@ -20,10 +20,10 @@ static const struct option options[] = {
     STRING_OPTION("wtq", AT(wtq), "DIR", "WikiTableQuestions as in Squall: data/squall.json, tables/json/"),
     STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json, db/"),
     STRING_OPTION("synonyms", AT(synonyms), "FILE", "two synonyms of each column, as in two_col_synonyms.json"),
-    FLAG_OPTION("databases", AT(databases), "also ask Spider's questions on whole databases", .group = "generation"),
-    SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
+    FLAG_OPTION("databases", AT(databases), "also ask Spider's questions on whole databases", .group = "generation"),
+    SEED_OPTION(AT(seed), "random seed"),
     { 0 },
 };
 

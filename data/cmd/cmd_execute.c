@@ -14,11 +14,11 @@ static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
+    OUT_JSONL_OPTION(AT(out)),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from FILE.part"),
     INT_OPTION("steps", AT(steps), "N", 1, 1e15, "maximum steps of SQLite's machine for a query", .group = "execution"),
     REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400, "maximum seconds for a query"),
     FLAG_OPTION("python-text", AT(python_text), "fail on text that is not UTF-8, as Python's sqlite3 does"),
-    OUT_JSONL_OPTION(AT(out)),
-    RESUME_OPTION(AT(resume), "continue an interrupted run from FILE.part"),
     { 0 },
 };
 

@@ -26,8 +26,8 @@ static const struct rewrite_request rewrite_defaults = { .out = "-" };
 static const struct option rewrite_options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
     FORMAT_IN_OPTION(AT(format_in)),
-    SEED_OPTION(AT(seed), "random seed", .group = "output"),
     OUT_JSONL_OPTION(AT(out)),
+    SEED_OPTION(AT(seed), "random seed", .group = "generation"),
     { 0 },
 };
 
@@ -252,11 +252,11 @@ static const struct option annotate_options[] = {
                   "a model's interpretations, for records that have none"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
+    OUT_JSONL_OPTION(AT(out)),
     CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
                   "missing interpretations, SQL of all, or text of all", .group = "generation"),
     FLAG_OPTION("published", AT(published), "filter as \"Disambiguate First, Parse Later\" does"),
     PROMPTER_OPTIONS(AT(prompt)),
-    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -306,11 +306,11 @@ static const struct substitute_request substitute_defaults = { .out = "-", .copi
 #define AT(field) offsetof(struct substitute_request, field)
 
 static const struct option substitute_options[] = {
+    CHOICE_OPTION("format-in", AT(format_in), "FORMAT", RECORD_FORMS, FORMAT_IN_HELP, .group = "input"),
+    OUT_JSONL_OPTION(AT(out)),
     INT_OPTION("copies", AT(copies), "N", 1, 1000, "different copies of each record", .group = "generation"),
     INT_OPTION("common", AT(common), "N", 0, 1 << 20, "number of most frequent words to keep"),
     SEED_OPTION(AT(seed), "random seed"),
-    FORMAT_IN_OPTION(AT(format_in)),
-    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 

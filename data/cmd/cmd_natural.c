@@ -20,6 +20,8 @@ static const struct natural_arguments defaults = {
 #define AT(field) offsetof(struct natural_arguments, field)
 
 static const struct option options[] = {
+    OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     STRING_OPTION("splits", AT(natural.splits), "DIR", "data folder whose databases keep their split",
                   .group = "splits"),
     REAL_OPTION("test-share", AT(natural.test_share), "X", 0, 0.8, "share of the other databases in the test split"),
@@ -31,8 +33,6 @@ static const struct option options[] = {
                "linguistically ambiguous questions, for each type and schema"),
     REAL_OPTION("clear", AT(natural.clear), "X", 0, 100, "unchanged clear questions for each ambiguous question"),
     SEED_OPTION(AT(seed), "random seed"),
-    OUT_DIR_OPTION(AT(out)),
-    FORCE_OPTION(AT(force)),
     { 0 },
 };
 

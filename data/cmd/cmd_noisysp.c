@@ -9,10 +9,10 @@ static const struct noisysp_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct noisysp_request, field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "form to write; IN has the other form"),
-    FORMAT_IN_OPTION(AT(format_in)),
+    CHOICE_OPTION("format-in", AT(format_in), "FORMAT", RECORD_FORMS, FORMAT_IN_HELP, .group = "input"),
     SHARD_OPTION(AT(shard), 1),
     OUT_OPTION(AT(out), "FILE", "output file; - is standard output"),
+    CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "form to write; IN has the other form"),
     { 0 },
 };
 

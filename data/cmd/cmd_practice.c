@@ -16,10 +16,11 @@ static const struct practice_arguments defaults = { .seed = 1 };
 #define AT(field) offsetof(struct practice_arguments, field)
 
 static const struct option options[] = {
-    FLAG_OPTION("questions", AT(questions), "write plain questions for `natural`, without labels"),
-    SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
+    FLAG_OPTION("questions", AT(questions), "write plain questions for `natural`, without labels",
+                .group = "generation"),
+    SEED_OPTION(AT(seed), "random seed"),
     { 0 },
 };
 

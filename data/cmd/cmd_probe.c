@@ -205,7 +205,7 @@ static const struct probe_arguments defaults = { 0 };
 
 static const struct option options[] = {
     STRING_OPTION("data", AT(data), "DIR", "data folder of `contrast`, `practice`, `natural` or `counterfactual`",
-                  .required = true),
+                  .required = true, .group = "input"),
     { 0 },
 };
 

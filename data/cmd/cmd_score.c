@@ -25,22 +25,22 @@ static const struct score_arguments defaults = { .request = { .k = 5 } };
 #define AT(field) offsetof(struct score_arguments, request.field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE",
-                  "strict|ambiqt|dfpl|spans|agreement|spider|bird|triage", "comparison of predictions and gold",
-                  .group = "input"),
-    STRING_OPTION("pred", AT(pred), "FILE", "predictions", .required = true),
+    STRING_OPTION("pred", AT(pred), "FILE", "predictions", .required = true, .group = "input"),
     STRING_OPTION("gold", AT(gold), "FILE", "gold records (default: those in --pred)"),
     STRING_OPTION("predictions", AT(predictions), "FILE", "rule agreement: output of `ambit-infer detect`"),
-    STRING_OPTION("tables", AT(tables), "FILE", "rules ambiqt, spider: Spider's tables.json, for exact set match"),
     DB_OPTION(AT(db), ""),
-    INT_OPTION("top", AT(k), "K", 1, 1e6, "predictions of a record that count", .letter = 'k', .group = "rule"),
+    STRING_OPTION("tables", AT(tables), "FILE", "rules ambiqt, spider: Spider's tables.json, for exact set match"),
+    FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
+    STRING_OPTION("per-example", AT(per_example), "FILE", "write the result of each record, JSONL", .writes = true),
+    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE",
+                  "strict|ambiqt|dfpl|spans|agreement|spider|bird|triage", "comparison of predictions and gold",
+                  .group = "rule"),
+    INT_OPTION("top", AT(k), "K", 1, 1e6, "predictions of a record that count", .letter = 'k'),
     REAL_OPTION("below", AT(below), "P", OPTION_ABOVE_ZERO, 1,
                 "rules spider, bird: only records whose best candidate is less probable"),
     FLAG_OPTION("published", AT(published), "reproduce the published evaluator, including its bugs"),
     FLAG_OPTION("filter", AT(filter), "rule dfpl: drop interpretations first, as `annotate --published` does"),
     FLAG_OPTION("errors", AT(errors), "rule spider: count wrong first predictions by class"),
-    FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
-    STRING_OPTION("per-example", AT(per_example), "FILE", "write the result of each record, JSONL", .writes = true),
     { 0 },
 };
 

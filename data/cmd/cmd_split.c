@@ -8,13 +8,13 @@ static const struct split_request defaults = { .valid = .1, .test = .1 };
 #define AT(field) offsetof(struct split_request, field)
 
 static const struct option options[] = {
-    FORMAT_IN_OPTION(AT(format_in)),
-    REAL_OPTION("valid-share", AT(valid), "X", 0, 1, "share of the databases in valid.jsonl"),
-    REAL_OPTION("test-share", AT(test), "X", 0, 1, "share of the databases in test.jsonl"),
-    SEED_OPTION(AT(seed), "random seed"),
-    FLAG_OPTION("published", AT(published), "reproduce the split of \"Disambiguate First, Parse Later\""),
+    CHOICE_OPTION("format-in", AT(format_in), "FORMAT", RECORD_FORMS, FORMAT_IN_HELP, .group = "input"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
+    REAL_OPTION("valid-share", AT(valid), "X", 0, 1, "share of the databases in valid.jsonl", .group = "splits"),
+    REAL_OPTION("test-share", AT(test), "X", 0, 1, "share of the databases in test.jsonl"),
+    FLAG_OPTION("published", AT(published), "reproduce the split of \"Disambiguate First, Parse Later\""),
+    SEED_OPTION(AT(seed), "random seed"),
     { 0 },
 };
 

@@ -121,8 +121,8 @@ static const struct sql_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct sql_request, field)
 
 static const struct option options[] = {
-    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
-    DB_OPTION(AT(db), ""),
+    DB_OPTION(AT(db), "", .group = "input"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_JSONL_OPTION(AT(out)),

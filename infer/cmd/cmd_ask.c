@@ -38,6 +38,8 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(clarify.schema), "tables.json, in place of --db; no statement runs"),
     FORMAT_IN_OPTION(AT(clarify.format_in)),
     SHARD_OPTION(AT(clarify.shard), 1),
+    OUT_OPTION(AT(clarify.out), "OUT.jsonl", "answers in input order; - is standard output"),
+    INT_OPTION("rows", AT(rows), "N", 0, 10000, "maximum number of rows of a result to show"),
     STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: no detector", .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of the detector that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the one stored in the model)"),
@@ -78,10 +80,8 @@ static const struct option table[] = {
     INT_OPTION("idle", HTTP(seconds), "SECONDS", 1, 3600, "serve: close a connection after this silence"),
     REAL_OPTION("request-seconds", HTTP(request_seconds), "SECONDS", 0.1, 86400,
                 "serve: maximum time for one request, which then gets status 503"),
-    OUT_OPTION(AT(clarify.out), "OUT.jsonl", "answers in input order; - is standard output", .group = "output"),
-    INT_OPTION("rows", AT(rows), "N", 0, 10000, "maximum number of rows of a result to show"),
+    STRING_OPTION("device", AT(device), "DEVICE", DEVICE_HELP, .letter = 'd', .group = "performance"),
     NO_GRAPH_OPTION(AT(no_graph)),
-    DEVICE_OPTION(AT(device)),
     { 0 },
 };
 

@@ -12,15 +12,13 @@
 #define SERVER(field) COMPLETE_AT(server.field)
 
 static const struct option table[] = {
-    COMPLETE_OPTIONS(false),
-    SHARD_OPTION(AT(shard), 1),
+    COMPLETE_OPTIONS(false, 1),
     STRING_OPTION("lm", AT(server.url), "URL", ENDPOINT_URL_HELP ", in place of --model",
                   .group = "language-model server"),
     ENDPOINT_OPTIONS("lm", SERVER),
     ANSWER_OPTIONS(AT),
     SAMPLING_OPTIONS(AT),
-    INT_OPTION("n", AT(n), "N", 0, BEAMS_MAX, "completions of each prompt, as a list; 0: one, as the record",
-               .letter = 'n'),
+    INT_OPTION("n", AT(n), "N", 0, BEAMS_MAX, "completions of each prompt, as a list; 0: one, as the record"),
     STRING_OPTION("stop", AT(stop), "TEXT", "stop string: cut the completion before its first occurrence"),
     INT_OPTION("beams", AT(beams), "B", 1, BEAMS_MAX, "number of beams; 1: no beam search", .group = "beam search"),
     REAL_OPTION("length-penalty", AT(length_penalty), "P", -100, 100, "rank beams by log p / length to this power"),
@@ -32,8 +30,7 @@ static const struct option table[] = {
     INT_OPTION("logprobs", AT(logprobs), "K", 0, CANDIDATES_MAX, "report the K most probable tokens at each position"),
     COMPLETE_PERFORMANCE_OPTIONS,
     INT_OPTION("batch", AT(batch), "N", 1, 4096, "maximum number of prompts in a batch"),
-    FLAG_OPTION("dry-run", AT(model.dry),
-                "print the memory that the first prompts need, or the number of requests, and stop"),
+    DRY_RUN_OPTION(AT(model.dry), "print the memory that the first prompts need, or the number of requests, and stop"),
     { 0 },
 };
 
@@ -136,8 +133,7 @@ const struct command command_generate = {
 };
 
 static const struct option loss_table[] = {
-    COMPLETE_OPTIONS(true),
-    SHARD_OPTION(COMPLETE_AT(shard), COMPLETE_LOSS_WINDOW),
+    COMPLETE_OPTIONS(true, COMPLETE_LOSS_WINDOW),
     COMPLETE_PERFORMANCE_OPTIONS,
     { 0 },
 };

@@ -90,16 +90,16 @@ extern const struct file_note complete_files[];
                 "locally typical sampling: tokens nearest to the entropy, of this mass")
 
 #define COMPLETE_AT(field) offsetof(struct complete_request, field)
-#define COMPLETE_OPTIONS(required_) \
+#define COMPLETE_OPTIONS(required_, grain) \
+    CHOICE_OPTION("format-in", COMPLETE_AT(format_in), "FORMAT", RECORD_FORMS, FORMAT_IN_HELP, .group = "input"), \
+    SHARD_OPTION(COMPLETE_AT(shard), grain), \
+    OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output"), \
+    RESUME_OPTION(COMPLETE_AT(resume), "continue an interrupted run from OUT.jsonl.part"), \
     STRING_OPTION("model", COMPLETE_AT(model.dir), "HF_DIR", "folder with config.json, safetensors, tokenizer.json", \
                   .letter = 'm', .required = (required_), .group = "model"), \
     STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter in PEFT's format; a record may name another"), \
     FLAG_OPTION("merge", COMPLETE_AT(model.merge), "merge the adapter into the weights"), \
-    CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
-    OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output", \
-               .group = "input and output"), \
-    RESUME_OPTION(COMPLETE_AT(resume), "continue an interrupted run from OUT.jsonl.part"), \
-    FORMAT_IN_OPTION(COMPLETE_AT(format_in))
+    CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template))
 #define COMPLETE_PERFORMANCE_OPTIONS \
     INT_OPTION("tokens", COMPLETE_AT(tokens), "N", 1, 1 << 20, "maximum number of prompt tokens in a step", \
                .group = "performance"), \

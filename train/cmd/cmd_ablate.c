@@ -10,7 +10,7 @@ static const struct ablate_request defaults = { .device = "auto" };
 
 static const struct option table[] = {
     STRING_OPTION("sweep", AT(sweep), "F.yaml", "rows, seeds and shared settings", .required = true, .group = "input"),
-    OUT_OPTION(AT(out), "DIR", "folder of runs and tables", .required = true, .group = "output"),
+    OUT_OPTION(AT(out), "DIR", "folder of runs and tables", .required = true),
     DRY_RUN_OPTION(AT(dry_run), "print the estimated time of each row only", .group = "run"),
     DEVICE_OPTION(AT(device)),
     { 0 },
@@ -34,7 +34,7 @@ static const struct file_note files[] = {
 
 const struct command command_ablate = {
     .name = "ablate",
-    .summary = "Compare variants of the detector over several seeds",
+    .summary = "compare variants of the detector over several seeds",
     OPTIONS(table, defaults),
     .details =
         "--sweep is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "

@@ -24,7 +24,7 @@ static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json, in place of --db"),
     FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
-    OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --repeats", .group = "output"),
+    OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --repeats"),
     FLAG_OPTION("json", AT(json), "with --repeats: print one JSON object"),
     CHOICE_OPTION("method", AT(set.method), "NAME", ADAPT_WORDS, "adapted parameters", .group = "adaptation"),
     INT_OPTION("steps", AT(set.steps), "N", 0, 10000, "max steps, 0: 30, with lora 8"),
@@ -74,7 +74,7 @@ static const struct file_note files[] = {
 
 const struct command command_adapt = {
     .name = "adapt",
-    .summary = "Fit a detector to a few labels, or estimate the gain",
+    .summary = "fit a detector to a few labels, or estimate the gain",
     .operands = "[RUN]",
     .max_operands = 1,
     OPTIONS(table, defaults),

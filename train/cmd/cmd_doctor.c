@@ -96,7 +96,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "Print the build and the devices, and test a device",
+    .summary = "print the build and the devices, and test a device",
     OPTIONS(table, defaults),
     .examples = { "ambit-train doctor", "ambit-train doctor --device cuda:0" },
     .run = run,

@@ -31,11 +31,11 @@ static const struct option detector_options[] = {
     STRING_OPTION("predictions", AT(predictions), "FILE", "predictions in place of RUN: id, score from 0 to 1"),
     FLAG_OPTION("partial", AT(partial), "allow questions without a prediction"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of RUN, from ambit-train adapt"),
+    FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
                 "decision threshold (default: the one stored in the model; with --predictions 0.5)",
                 .group = "metrics"),
     STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS, "score interval without an answer, or max error rate"),
-    FLAG_OPTION("json", AT(json), "print one JSON object"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "maximum number of tokens encoded at once", .group = "run"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
@@ -81,7 +81,7 @@ static enum exit_code run_detector(const struct call *call, struct error *err)
 
 static const struct command detector_mode = {
     .name = "detector",
-    .summary = "Measure a detector, or predictions of another system, on labelled questions",
+    .summary = "measure a detector, or predictions of another system, on labelled questions",
     .operands = "[RUN]",
     .max_operands = 1,
     OPTIONS(detector_options, detector_defaults),
@@ -120,7 +120,7 @@ static enum exit_code run_selective(const struct call *call, struct error *err)
 
 static const struct command selective_mode = {
     .name = "selective",
-    .summary = "Measure the accuracy of unflagged statements, by coverage",
+    .summary = "measure the accuracy of unflagged statements, by coverage",
     OPTIONS(selective_options, selective_defaults),
     .details =
         "Orders questions by the score of a detector or the field \"problem\" of a tagger, clearest first. Prints the "
@@ -149,6 +149,7 @@ static const struct option judge_options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json, for a custom data set"),
     FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
+    OUT_JSONL_OPTION(AT(out)),
     WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
                 "write the published prompts, or prompts with schema and question", .group = "prompts"),
     INT_OPTION("shots", AT(shots), "K", 0, 100, "few-shot examples in a prompt, half of them ambiguous"),
@@ -164,7 +165,6 @@ static const struct option judge_options[] = {
     INT_OPTION("samples", AT(samples), "N", 1, ENDPOINT_MAX_SAMPLES,
                "completions of each prompt by --lm; several are sampled at temperature 1"),
     DRY_RUN_OPTION(AT(dry), "count the requests to --lm, and stop"),
-    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -207,7 +207,7 @@ static enum exit_code run_judge(const struct call *call, struct error *err)
 
 static const struct command judge_mode = {
     .name = "judge",
-    .summary = "Use a language model as an ambiguity detector",
+    .summary = "use a language model as an ambiguity detector",
     OPTIONS(judge_options, judge_defaults),
     .details =
         "--lm asks a language-model server. --write-prompts writes {\"id\", \"messages\"} for each question. Few-shot examples come from the "
@@ -225,7 +225,7 @@ static const struct command *const modes[] = { &detector_mode, &selective_mode, 
 
 const struct command command_evaluate = {
     .name = "evaluate",
-    .summary = "Measure detectors of ambiguous questions",
+    .summary = "measure detectors of ambiguous questions",
     .details = "`detector` measures a detector or its predictions on labelled questions, `selective` the SQL behind a "
                "detector, and `judge` makes a detector of a language model. `MODE --help` has the details of a mode. "
                "Guide: docs/guides/evaluate.md.",

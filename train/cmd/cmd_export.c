@@ -88,12 +88,12 @@ static const struct lm_export_request defaults = { .format = "hf", .weights = NO
 #define AT(field) offsetof(struct lm_export_request, field)
 
 static const struct option table[] = {
-    WORD_OPTION("format", AT(format), "FORMAT", "hf|detector|peft|merged|gguf-adapter", "format", .group = "output"),
+    STRING_OPTION("base", AT(base), "HF_DIR", "base of the adapter (default: the path in the run)", .group = "input"),
     OUT_OPTION(AT(out), "OUT", "new folder; with gguf-adapter a file", .required = true),
-    STRING_OPTION("base", AT(base), "HF_DIR", "base of the adapter (default: the path in the run)"),
+    WORD_OPTION("format", AT(format), "FORMAT", "hf|detector|peft|merged|gguf-adapter", "format"),
     CHOICE_OPTION("weights", AT(weights), "TYPE", WEIGHTS_WORDS, "detector: type of matrices (default int8)"),
-    FORCE_OPTION(AT(force)),
     FLAG_OPTION("verify", AT(verify), "load the result and compare its logits"),
+    FORCE_OPTION(AT(force)),
     { 0 },
 };
 
@@ -209,7 +209,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "Export a trained model for other tools",
+    .summary = "export a trained model for other tools",
     ONE_OPERAND("DIR"),
     OPTIONS(table, defaults),
     .details =

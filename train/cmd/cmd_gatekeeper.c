@@ -22,7 +22,7 @@ static const struct file_note files[] = {
 
 const struct command command_gatekeeper = {
     .name = "gatekeeper",
-    .summary = "Train GATekeeper, the detector of ambiguous questions",
+    .summary = "train GATekeeper, the detector of ambiguous questions",
     OPTIONS(gate_request_table, gate_request_defaults),
     .presets = gate_presets,
     .details = "--data is a data folder, a JSONL list of folders, or with --db a file of labelled questions. "

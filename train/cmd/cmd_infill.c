@@ -22,7 +22,7 @@ static const struct file_note files[] = {
 
 const struct command command_infill = {
     .name = "infill",
-    .summary = "Train the language model that adds missing interpretations",
+    .summary = "train the language model that adds missing interpretations",
     OPTIONS(lm_request_table, lm_request_defaults),
     .presets = lm_presets,
     .details =

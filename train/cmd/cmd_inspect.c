@@ -161,7 +161,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_inspect = {
     .name = "inspect",
-    .summary = "List the contents of a checkpoint or safetensors file, and verify it",
+    .summary = "list the contents of a checkpoint or safetensors file, and verify it",
     ONE_OPERAND("DIR|FILE"),
     .options = options,
     .details = "Prints name, type, shape and XXH64 of every tensor, and a checkpoint's meta data. "

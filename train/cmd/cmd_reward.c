@@ -23,7 +23,7 @@ static const struct file_note files[] = {
 
 const struct command command_reward = {
     .name = "reward",
-    .summary = "Train the infilling model by rewards from execution",
+    .summary = "train the infilling model by rewards from execution",
     OPTIONS(reward_request_table, reward_request_defaults),
     .details =
         "For each prompt of --data the model samples completions. The reward is the fraction of missing golds that "

@@ -22,7 +22,7 @@ static const struct file_note files[] = {
 
 const struct command command_seq2seq = {
     .name = "seq2seq",
-    .summary = "Train an encoder-decoder (T5) on prompts and completions",
+    .summary = "train an encoder-decoder (T5) on prompts and completions",
     OPTIONS(seq2seq_request_table, seq2seq_request_defaults),
     .presets = seq2seq_presets,
     .details =

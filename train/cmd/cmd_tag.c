@@ -22,7 +22,7 @@ static const struct file_note files[] = {
 
 const struct command command_tag = {
     .name = "tag",
-    .summary = "Train the tagger of ambiguous and unanswerable words",
+    .summary = "train the tagger of ambiguous and unanswerable words",
     OPTIONS(tag_request_table, tag_request_defaults),
     .details =
         "--data has train.jsonl, valid.jsonl and test.jsonl: questions with marked words. --init continues from a "

@@ -127,12 +127,12 @@ static const struct tokenizer_options defaults = { .split = BPE_LLAMA3 };
 #define AT(field) offsetof(struct tokenizer_options, field)
 
 static const struct option table[] = {
+    OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
     INT_OPTION("vocab", AT(vocab), "N", 1, 1000000, "tokens, with special ones", .required = true,
                .group = "vocabulary"),
     CHOICE_OPTION("split", AT(split), "KIND", "llama3|qwen2|words", "splitting rules and chat tokens"),
     STRING_OPTION("special", AT(special), "TOKENS", "further special tokens, separated by commas"),
-    OUT_DIR_OPTION(AT(out)),
-    FORCE_OPTION(AT(force)),
     { 0 },
 };
 
@@ -196,7 +196,7 @@ static const struct file_note files[] = {
 
 const struct command command_tokenizer = {
     .name = "tokenizer",
-    .summary = "Train a byte-level BPE vocabulary for a new language model",
+    .summary = "train a byte-level BPE vocabulary for a new language model",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = MAX_FILES,

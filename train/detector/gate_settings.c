@@ -98,7 +98,7 @@ const struct option gate_request_table[] = {
     LABEL_FIELD_OPTION(HERE(label_field)),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training questions of an epoch, 0: all"),
     FLAG_OPTION("allow-overlap", AT(allow_overlap), "allow questions and databases in two splits of --data"),
-    OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the model", .required = true, .group = "output"),
+    OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the model", .required = true),
     STRING_OPTION("states", HERE(states), "DIR",
                   "cache of frozen encoders' states, shared by runs (default: in --out)"),
     PRESET_OPTION("preset", HERE(preset), "NAME", "skadborg-mortensen|skadborg-mortensen-code",

@@ -75,7 +75,7 @@ const struct option tag_request_table[] = {
                   .required = true, .group = "input"),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training records of an epoch, 0: all"),
     INT_OPTION("max-valid", AT(max_valid), "N", 1, 1 << 30, "maximum number of records of a validation"),
-    OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the model", .required = true, .group = "output"),
+    OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the model", .required = true),
     OPTION_ROW(OPTION_CONFIG, "config", HERE(config), .value = "F.yaml", .help = CONFIG_HELP, .letter = 'c',
                .group = "settings"),
     PRESET_OPTION("preset", HERE(preset), "NAME", "dte", "settings of a publication"),
