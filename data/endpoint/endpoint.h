@@ -14,7 +14,7 @@
 #include <math.h>
 
 struct endpoint_settings {
-    const char *option;   /* name of the option with the address, for messages: "parser" or "lm" */
+    const char *option;   /* name of the option with the address, for messages: "lm", in ask "parser" */
     const char *url;      /* address, such as http://localhost:8080/v1; NULL: no endpoint */
     const char *model;    /* name of the model; NULL: the only one that the server lists */
     const char *key_file; /* file whose first line is the key; NULL: AMBIT_LM_KEY of the environment, if it is set */
@@ -31,7 +31,7 @@ struct endpoint_settings {
 enum { ENDPOINT_MAX_CONCURRENCY = 1024 };
 
 /* clang-format off */
-/* Options of a command that asks a server.  name is "parser" or "lm"; AT(field) is the offset of a field of struct
+/* Options of a command that asks a server.  name is "lm", in ask "parser"; AT(field) is the offset of a field of struct
  * endpoint_settings. */
 #define ENDPOINT_URL_HELP "address of an OpenAI-compatible server, such as http://localhost:8080/v1"
 #define ENDPOINT_OPTIONS(name, AT) \

@@ -20,7 +20,7 @@ struct parse_options {
 
 static const struct parse_options defaults = {
     .request = { .out = "-", .strategy = -1, .k = 5, .beams = 10, .window = 256 },
-    .server = ENDPOINT_DEFAULTS("parser"),
+    .server = ENDPOINT_DEFAULTS("lm"),
     .dtype = "auto",
     .device = "auto",
     .batch = 32,
@@ -50,7 +50,7 @@ static const struct option table[] = {
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat", "prompt form; auto: chat if there is a template"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES,
-                  "search for statements (default: logical-beam; sample with --parser)", .group = "search"),
+                  "search for statements (default: logical-beam; sample with --lm)", .group = "search"),
     INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "maximum number of statements of a question", .letter = 'k'),
     INT_OPTION("beams", AT(beams), "B", 1, BEAMS_MAX, "beams of each search; sample: samples; odin: schemas shown"),
     REAL_OPTION("length-penalty", HERE(length_penalty), "P", -100, 100, "rank beams by log p / length to this power"),
@@ -60,14 +60,14 @@ static const struct option table[] = {
     STRING_OPTION("calibration", AT(calibration), "FILE",
                   "output of ambit-data calibrate; drop statements below its \"keep\""),
     INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24,
-               "maximum number of tokens of a completion (default: 256; 2048 with --parser)", .group = "completions"),
+               "maximum number of tokens of a completion (default: 256; 2048 with --lm)", .group = "completions"),
     REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "sampling temperature"),
     REAL_OPTION("top-p", HERE(top_p), "P", OPTION_ABOVE_ZERO, 1, "sample from the most probable tokens of this mass"),
     SAMPLING_OPTIONS(HERE),
     SEED_OPTION(HERE(seed), "seed of the samples"),
-    STRING_OPTION("parser", SERVER(url), "URL", ENDPOINT_URL_HELP ", in place of --model",
+    STRING_OPTION("lm", SERVER(url), "URL", ENDPOINT_URL_HELP ", in place of --model",
                   .group = "language-model server"),
-    ENDPOINT_OPTIONS("parser", SERVER),
+    ENDPOINT_OPTIONS("lm", SERVER),
     WORD_OPTION("write-prompts", AT(write), "FORM", QUERY_PROMPTS,
                 "write prompts for another model, for a list of statements or for one", .group = "other models"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, in place of --model"),
@@ -127,14 +127,14 @@ static const char *unused_by_server(const struct parse_options *o)
     bool wanted = q->strategy < 0 || q->strategy == PARSE_SAMPLE || q->strategy == PARSE_LIST;
 
     if (!o->server.url)
-        return q->strategy == PARSE_LIST ? "--strategy list: expected --parser, the address of a server" : NULL;
+        return q->strategy == PARSE_LIST ? "--strategy list: expected --lm, the address of a server" : NULL;
     if (!wanted)
-        return "--parser: expected --strategy sample or list; the other strategies need --model";
+        return "--lm: expected --strategy sample or list; the other strategies need --model";
     if (o->model || o->templates || o->fill || q->published || q->template_schema || o->chat_template || q->prompt)
-        return "--parser: expected no --model, --templates, --fill, --published, --template-schema, --chat-template and "
+        return "--lm: expected no --model, --templates, --fill, --published, --template-schema, --chat-template and "
                "--prompt, which are about models in memory";
     if (q->write || q->answers)
-        return "--parser cannot be used with --write-prompts or --answers, which ask no server";
+        return "--lm cannot be used with --write-prompts or --answers, which ask no server";
     if (q->strategy == PARSE_LIST && q->calibration)
         return "--calibration: expected --strategy sample, since a list has no probabilities";
     return NULL;
@@ -155,7 +155,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
     const struct parse_request *q = &o->request;
 
     if (!q->write && !q->answers)
-        return o->model || o->server.url ? NULL : "expected one of --model, --parser, --write-prompts and --answers";
+        return o->model || o->server.url ? NULL : "expected one of --model, --lm, --write-prompts and --answers";
     if (q->write && q->answers)
         return "--write-prompts and --answers cannot be used together";
     if (asks_models(o))
@@ -174,7 +174,7 @@ static const char *unused(const struct parse_options *o)
     bool warped = o->top_k || o->top_p < 1 || o->typical_p < 1 || o->min_p > 0 || o->temperature != 1;
 
     if (o->request.beams < 2 && !o->server.url)
-        return "--beams: expected at least 2; one sample is enough for --parser alone";
+        return "--beams: expected at least 2; one sample is enough for --lm alone";
     if (o->templates && plain)
         return "--templates cannot be used with this --strategy, which writes no templates";
     if (o->fill && (plain || strategy == PARSE_DIRECT || strategy == PARSE_SINGLE_STAGE))
@@ -273,7 +273,7 @@ const struct command command_parse = {
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
         "docs/guides/parse.md.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",
-                  "ambit-infer parse questions.jsonl --parser http://localhost:8080/v1 --db shop.sqlite --candidates | "
+                  "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --candidates | "
                   "ambit-infer clarify --candidates - --db shop.sqlite" },
     .files = complete_files,
     .run = run,

@@ -19,7 +19,7 @@ cat >in.jsonl <<'END'
 {"id":5,"db_id":"gym","question":"Who?"}
 END
 # parse ARGUMENTS...; has FILE PATTERN NAME
-parse() { infer parse --db gym.sqlite --parser "$url" "$@"; }
+parse() { infer parse --db gym.sqlite --lm "$url" "$@"; }
 has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 900 "$1")"; }
 lacks() { grep -qE -- "$2" "$1" && complain "$3" "$(head -c 900 "$1")"; }
 
@@ -98,18 +98,18 @@ kill "$server"
 
 # --- several models, and bad input
 serve models=2
-expect 2 'the server lists 2 models: tiny-0, tiny-1; name one by --parser-model' parse in.jsonl -o bad
-run 0 parse in.jsonl --parser-model tiny-1 -o named.jsonl
+expect 2 'the server lists 2 models: tiny-0, tiny-1; name one by --lm-model' parse in.jsonl -o bad
+run 0 parse in.jsonl --lm-model tiny-1 -o named.jsonl
 expect 2 'expected no --model' parse in.jsonl --model m
 expect 2 'expected --strategy sample or list' parse in.jsonl --strategy beam
 expect 2 'cannot be used with --write-prompts' parse in.jsonl --write-prompts list
-expect 2 'expected --parser, the address of a server' infer parse --db gym.sqlite --model m --strategy list in.jsonl
-expect 2 '--parser-model, --key-file, .*: expected --parser with the address' infer parse --db gym.sqlite --model m --cache c in.jsonl
-expect 2 'expected an address such as http' infer parse --db gym.sqlite --parser gym.sqlite in.jsonl
-expect 2 'expected an address such as http' infer parse --db gym.sqlite --parser http:// in.jsonl
-expect 2 'expected neither user name nor query' infer parse --db gym.sqlite --parser http://me:you@localhost/v1 in.jsonl
-expect 2 '--cache .*: expected a file' parse in.jsonl --parser-model tiny-0 --cache .
-expect 3 'choose another file' parse in.jsonl --parser-model tiny-0 --cache answers.jsonl
+expect 2 'expected --lm, the address of a server' infer parse --db gym.sqlite --model m --strategy list in.jsonl
+expect 2 '--lm-model, --key-file, .*: expected --lm with the address' infer parse --db gym.sqlite --model m --cache c in.jsonl
+expect 2 'expected an address such as http' infer parse --db gym.sqlite --lm gym.sqlite in.jsonl
+expect 2 'expected an address such as http' infer parse --db gym.sqlite --lm http:// in.jsonl
+expect 2 'expected neither user name nor query' infer parse --db gym.sqlite --lm http://me:you@localhost/v1 in.jsonl
+expect 2 '--cache .*: expected a file' parse in.jsonl --lm-model tiny-0 --cache .
+expect 3 'choose another file' parse in.jsonl --lm-model tiny-0 --cache answers.jsonl
 expect 2 '--parser-strategy: expected sample or list' infer ask --db gym.sqlite --parser "$url" --parser-strategy beam in.jsonl
 expect 2 '--parser-strategy list: expected --parser with the address' infer ask --db gym.sqlite --parser m --parser-strategy list in.jsonl
 expect 2 'expected --parser with the address' infer ask --db gym.sqlite --parser-model m in.jsonl

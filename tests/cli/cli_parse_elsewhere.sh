@@ -96,7 +96,7 @@ run 7 gym twice.jsonl --write-prompts one -o out.jsonl
 has said 'the id a came before' "an id twice, told"
 
 # --- bad input
-check "neither" 2 'one of --model, --parser, --write-prompts and --answers' gym in.jsonl -o out.jsonl
+check "neither" 2 'one of --model, --lm, --write-prompts and --answers' gym in.jsonl -o out.jsonl
 check "both" 2 'cannot be used together' gym in.jsonl --write-prompts one --answers answers.jsonl -o out.jsonl
 check "a model too" 2 'expected no --model' gym in.jsonl --write-prompts one --model nowhere -o out.jsonl
 check "a strategy too" 2 'expected no --model' gym in.jsonl --answers answers.jsonl --strategy beam -o out.jsonl
