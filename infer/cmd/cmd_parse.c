@@ -45,8 +45,9 @@ static const struct option table[] = {
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
     STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
                   .letter = 'm', .group = "models"),
-    STRING_OPTION("templates", HERE(templates), "HF_DIR", "model that writes plans and templates (default: --model)"),
-    STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates (default: --model)"),
+    STRING_OPTION("template-model", HERE(templates), "HF_DIR",
+                  "model that writes plans and templates (default: --model)"),
+    STRING_OPTION("fill-model", HERE(fill), "HF_DIR", "model that fills templates (default: --model)"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat", "prompt form; auto: chat if there is a template"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES,
@@ -131,7 +132,7 @@ static const char *unused_by_server(const struct parse_options *o)
     if (!wanted)
         return "--lm: expected --strategy sample or list; the other strategies need --model";
     if (o->model || o->templates || o->fill || q->published || q->template_schema || o->chat_template || q->prompt)
-        return "--lm: expected no --model, --templates, --fill, --published, --template-schema, --chat-template and "
+        return "--lm: expected no --model, --template-model, --fill-model, --published, --template-schema, --chat-template and "
                "--prompt, which are about models in memory";
     if (q->write || q->answers)
         return "--lm cannot be used with --write-prompts or --answers, which ask no server";
@@ -159,7 +160,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
     if (q->write && q->answers)
         return "--write-prompts and --answers cannot be used together";
     if (asks_models(o))
-        return "--write-prompts, --answers: expected no --model, --templates, --fill, --strategy, --published, "
+        return "--write-prompts, --answers: expected no --model, --template-model, --fill-model, --strategy, --published, "
                "--template-schema, --calibration, --beams and --dry-run, which are about models that are asked here";
     if (q->write && (q->candidates || q->resume))
         return "--write-prompts: expected neither --candidates nor --resume, which are about statements";
@@ -176,9 +177,9 @@ static const char *unused(const struct parse_options *o)
     if (o->request.beams < 2 && !o->server.url)
         return "--beams: expected at least 2; one sample is enough for --lm alone";
     if (o->templates && plain)
-        return "--templates cannot be used with this --strategy, which writes no templates";
+        return "--template-model cannot be used with this --strategy, which writes no templates";
     if (o->fill && (plain || strategy == PARSE_DIRECT || strategy == PARSE_SINGLE_STAGE))
-        return "--fill cannot be used with this --strategy, which fills no templates";
+        return "--fill-model cannot be used with this --strategy, which fills no templates";
     if (warped && strategy != PARSE_SAMPLE)
         return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, since others sample nothing";
     if (o->length_penalty != 1 && (strategy == PARSE_SAMPLE || strategy == PARSE_ODIN))
@@ -272,7 +273,7 @@ const struct command command_parse = {
     .details =
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
         "docs/guides/parse.md.",
-    .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",
+    .examples = { "ambit-infer parse questions.jsonl --model t2s --template-model gen --fill-model fill --db dbs -o sql.jsonl",
                   "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --candidates | "
                   "ambit-infer clarify --candidates - --db shop.sqlite" },
     .files = complete_files,

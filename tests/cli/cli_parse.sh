@@ -88,8 +88,8 @@ grep -o '"templates":.*' out.jsonl | grep -o '"logprob":-[0-9.]*' | cut -d : -f 
 { sed 's/.*"logprobs":\[//; s/\].*//; s/.*,//' out.jsonl && cat four; } | awk 'NR == 1 { all = $1; next } { sum += exp($1 - all) } END { exit sum < 0.999999 || sum > 1.000001 }' ||
     complain "the probability of all spellings" "$(cat out.jsonl)"
 # the templates are filled by a second model
-made filled.jsonl --model lm --fill t5 --schema tables.json in.jsonl --max-new 100
-! cmp -s out.jsonl filled.jsonl || complain "--fill" "changes nothing"
+made filled.jsonl --model lm --fill-model t5 --schema tables.json in.jsonl --max-new 100
+! cmp -s out.jsonl filled.jsonl || complain "--fill-model" "changes nothing"
 
 # --- AmbiQT's records as published, to its score
 record() {
@@ -143,12 +143,12 @@ dry() { check "$1" "$2" "$3" parse --model lm --schema tables.json -o dry.out --
 dry "a dry run" 0 '^lm: [0-9]+ MiB of weights, [0-9]+ MiB of keys and values, .* in all' in.jsonl
 has said '^4 records, 0 of them cannot be used' "a dry run"
 [ "$(grep -c 'MiB of weights' said)" = 1 ] || complain "a dry run" "tells of one model twice"
-dry "two models" 0 '^t5: [0-9]+ MiB of weights' in.jsonl --fill t5
+dry "two models" 0 '^t5: [0-9]+ MiB of weights' in.jsonl --fill-model t5
 has said '^lm: ' "two models"
-dry "a model not asked" 0 '^lm: ' in.jsonl --templates lm --strategy direct
+dry "a model not asked" 0 '^lm: ' in.jsonl --template-model lm --strategy direct
 dry "bad records" 7 'torn.jsonl: line 5' torn.jsonl --window 1
 has said '^5 records, 1 of them cannot be used' "bad records"
-dry "a folder of no model" 6 'nowhere' in.jsonl --fill nowhere
+dry "a folder of no model" 6 'nowhere' in.jsonl --fill-model nowhere
 dry "no records" 0 '^0 records' <(:)
 ! ls dry.out* >shown 2>&1 || complain "a dry run" "writes"
 
@@ -160,13 +160,13 @@ check "a strategy" 2 "--strategy" "${good[@]}" --strategy oracle
 check "no beams" 2 "--beams" "${good[@]}" --beams 1
 check "k of none" 2 "-k: expected 1 to" "${good[@]}" -k 0
 check "draws of beams" 2 "--strategy sample" "${good[@]}" --top-k 5
-check "templates of beams" 2 "--templates cannot be used with" "${good[@]}" --strategy beam --templates lm
+check "templates of beams" 2 "--template-model cannot be used with" "${good[@]}" --strategy beam --template-model lm
 check "published beams" 2 "--published: expected" "${good[@]}" --strategy plans --published
 check "published candidates" 2 "--candidates: expected neither" "${good[@]}" --published --candidates
-check "fills of direct" 2 "--fill cannot be used with" "${good[@]}" --strategy direct --fill lm
+check "fills of direct" 2 "--fill-model cannot be used with" "${good[@]}" --strategy direct --fill-model lm
 check "resume to nowhere" 2 "--resume: expected --out" parse --model lm --schema tables.json in.jsonl --resume
 check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.json in.jsonl -o out.jsonl
-check "another folder of no model" 6 "nowhere" parse --model lm --fill nowhere --schema tables.json in.jsonl -o out.jsonl
+check "another folder of no model" 6 "nowhere" parse --model lm --fill-model nowhere --schema tables.json in.jsonl -o out.jsonl
 check "words for an encoder-decoder" 0 "" parse --model t5 --prompt chat --schema tables.json in.jsonl -o out.jsonl
 check "beams of the published program" 2 "--beams: expected 10" "${good[@]}" --published --beams 5
 check "penalty of draws" 2 "--length-penalty: expected another" "${good[@]}" --strategy sample --length-penalty 0
