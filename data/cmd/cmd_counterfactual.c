@@ -55,7 +55,8 @@ const struct command command_counterfactual = {
     OPTIONS(options, defaults),
     .details = "Two questions of one table, about different columns, share the same edited tables: the edit that "
                "makes one question ambiguous or unanswerable leaves the other unchanged. Columns are duplicated, "
-               "replaced or deleted; with Spider's databases, values too. `ambit-data probe` checks that neither "
+               "replaced or deleted, and values copied or deleted. Questions also ask for undefined "
+               "calculations, and for more than SQL can do. `ambit-data probe` checks that neither "
                "question nor table reveals the label. Splits share no table, question or edited table. Guide: "
                "docs/guides/tagger-data.md.",
     .examples = { "ambit-data counterfactual --wikisql wikisql --wtq squall --spider spider -o spans --seed 1",

@@ -40,11 +40,11 @@ static bool has_label(const struct span_record *r, enum span_label label)
     return false;
 }
 
-/* Whether the edits of a type make problems of this label. */
+/* Whether the edits of a type make problems of this label. Requests out of scope are in the question alone. */
 static bool kind_makes(const char *kind, enum span_label label)
 {
-    bool deletes = strstr(kind, "deleted") != NULL;
-    return strcmp(kind, "plain") != 0 && deletes == (label == SPAN_UNK);
+    bool lacks = strstr(kind, "deleted") || strcmp(kind, "calculation") == 0;
+    return strcmp(kind, "plain") != 0 && strcmp(kind, "out-of-scope") != 0 && lacks == (label == SPAN_UNK);
 }
 
 static void sample_init(struct span_sample *s, const struct span_record_list *l, enum span_label label)

@@ -4,6 +4,7 @@
 #include "data/base/report.h"
 #include "data/base/table_writer.h"
 #include "data/base/visible.h"
+#include "data/span/problem.h"
 
 #include <limits.h>
 #include <math.h>
@@ -41,8 +42,11 @@ enum tag_text {
     TEXT_UNANSWERABLE,
     TEXT_UNMAPPED_TABLE,
     TEXT_UNMAPPED_DATABASE,
+    TEXT_OPEN,
+    TEXT_CALCULATION,
+    TEXT_SCOPE,
     TEXT_CLOSEST,
-    TEXT_CLOSEST_END,
+    TEXT_CLOSE,
     TEXT_NEXT,
     TEXT_MORE,
     TEXT_END,
@@ -58,8 +62,11 @@ static const char *const texts[] = {
     [TEXT_UNANSWERABLE] = "Sorry, we can't find an answer: ",
     [TEXT_UNMAPPED_TABLE] = " cannot be mapped to any concept of the table",
     [TEXT_UNMAPPED_DATABASE] = " cannot be mapped to any concept of the database",
-    [TEXT_CLOSEST] = " (closest: ",
-    [TEXT_CLOSEST_END] = ")",
+    [TEXT_OPEN] = " (",
+    [TEXT_CALCULATION] = "a calculation that is not defined",
+    [TEXT_SCOPE] = "more than an SQL query can do",
+    [TEXT_CLOSEST] = "closest: ",
+    [TEXT_CLOSE] = ")",
     [TEXT_NEXT] = "; ",
     [TEXT_MORE] = ", ",
     [TEXT_END] = ".",
@@ -118,14 +125,38 @@ static void put_ambiguous(FILE *out, const struct tag_question *q, const struct 
     put_concepts(out, q, s->alternatives, s->n_alternatives, TEXT_OR);
 }
 
+/* The category of an AMB or UNK span. */
+static enum problem_category category_of(const struct tag_question *q, const struct tag_span *s)
+{
+    const char *word = text_from_letter(q->question, s->start);
+    bool values = s->n_alternatives > 0;
+
+    if (s->label == SPAN_UNK)
+        return problem_of_unanswerable(word, (size_t)(text_from_letter(word, s->end - s->start) - word), s->start == 0);
+    for (int i = 0; i < s->n_alternatives; i++)
+        values &= s->alternatives[i].kind == TAG_VALUE;
+    return values ? PROBLEM_VALUE_AMBIGUITY : PROBLEM_COLUMN_AMBIGUITY;
+}
+
 static void put_unanswerable(FILE *out, const struct tag_question *q, const struct tag_span *s)
 {
+    enum problem_category category = category_of(q, s);
+    bool noted = category == PROBLEM_CALCULATION || category == PROBLEM_OUT_OF_SCOPE;
+    bool near = s->n_nearest > 0 && category != PROBLEM_OUT_OF_SCOPE;
+
     fputs(texts[q->n_columns && q->columns[0].table ? TEXT_UNMAPPED_DATABASE : TEXT_UNMAPPED_TABLE], out);
-    if (!s->n_nearest)
+    if (!noted && !near)
         return;
-    fputs(texts[TEXT_CLOSEST], out);
-    put_concepts(out, q, s->nearest, s->n_nearest, TEXT_MORE);
-    fputs(texts[TEXT_CLOSEST_END], out);
+    fputs(texts[TEXT_OPEN], out);
+    if (noted)
+        fputs(texts[category == PROBLEM_CALCULATION ? TEXT_CALCULATION : TEXT_SCOPE], out);
+    if (noted && near)
+        fputs(texts[TEXT_NEXT], out);
+    if (near) {
+        fputs(texts[TEXT_CLOSEST], out);
+        put_concepts(out, q, s->nearest, s->n_nearest, TEXT_MORE);
+    }
+    fputs(texts[TEXT_CLOSE], out);
 }
 
 /* Writes all spans of a label and returns their number. */
@@ -223,11 +254,13 @@ static json_t *span_json(const struct tag_question *q, const struct tag_span *s)
 {
     const char *word = text_from_letter(q->question, s->start);
     size_t n = (size_t)(text_from_letter(word, s->end - s->start) - word);
+    bool problem = s->label == SPAN_AMB || s->label == SPAN_UNK;
 
-    return json_pack("{s:i, s:i, s:o, s:s, s:f, s:o, s:o}", "start", s->start, "end", s->end, "text",
+    return json_pack("{s:i, s:i, s:o, s:s, s:f, s:o, s:o, s:s*}", "start", s->start, "end", s->end, "text",
                      json_stringn(word, n), "label", span_label_name(s->label), "probability", s->probability,
                      "alternatives", concepts_json(q, s->alternatives, s->n_alternatives), "nearest",
-                     concepts_json(q, s->nearest, s->n_nearest));
+                     concepts_json(q, s->nearest, s->n_nearest), "category",
+                     problem ? problem_category_name(category_of(q, s)) : NULL);
 }
 
 static json_t *spans_json(const struct tag_question *q, const struct tag_answer *a)

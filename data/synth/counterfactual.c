@@ -4,8 +4,10 @@
 #include "data/corpora/dataset.h"
 #include "data/corpora/spider.h"
 #include "data/schema/schema_build.h"
+#include "data/span/problem.h"
 #include "data/span/span_record.h"
 #include "data/span/spoken.h"
+#include "data/span/tagging.h"
 #include "data/synth/counterfactual_read.h"
 #include "data/synth/synonym_finder.h"
 #include "kernels/rng.h"
@@ -22,6 +24,7 @@ struct edited_column {
 };
 
 struct edited_table {
+    const struct asked_table *from;
     struct edited_column columns[ASKED_COLUMNS + 2];
     int n;
     enum table_edit edit;
@@ -204,8 +207,9 @@ static bool counterfactual_names(struct counterfactual *c, const struct asked_ta
 
 enum { SHOWN_VALUES = 3 };
 
-static const char *const edit_names[TABLE_EDITS] = { "plain",   "doubled",      "doubled-and-replaced",
-                                                     "deleted", "value-copied", "value-deleted" };
+static const char *const edit_names[TABLE_EDITS] = { "plain",       "doubled",      "doubled-and-replaced",
+                                                     "deleted",     "value-copied", "value-deleted",
+                                                     "calculation", "out-of-scope" };
 
 /* Returns "plain", "doubled" and so on. */
 static const char *table_edit_name(enum table_edit edit)
@@ -239,7 +243,7 @@ static void edited_table_init(struct edited_table *e, struct counterfactual *c, 
 {
     const struct asked_table *t = &c->tables[q[0]->table];
 
-    *e = (struct edited_table){ .n = t->n_columns };
+    *e = (struct edited_table){ .from = t, .n = t->n_columns };
     for (int i = 0; i < t->n_columns; i++) {
         e->columns[i] = (struct edited_column){
             .name = t->columns[i].name, .table = t->columns[i].table, .origin = i, .type = t->columns[i].type
@@ -406,12 +410,14 @@ static void add_span(json_t *spans, json_t *span)
         json_array_insert_new(spans, at, span);
 }
 
-static json_t *spans_json(const struct counterfactual *c, const struct edited_table *e, const struct asked_question *q)
+static json_t *spans_json(const struct edited_table *e, const struct asked_question *q)
 {
-    const struct asked_table *t = &c->tables[q->table];
+    const struct asked_table *t = e->from;
     json_t *spans = json_array();
     int start, end;
 
+    if (q->request_end)
+        add_span(spans, span_json(q->request, q->request_end, SPAN_UNK, json_array()));
     for (int i = 0; i < q->n_values; i++)
         add_span(spans, value_span(e, &q->values[i]));
     for (int i = 0; i < t->n_columns; i++)
@@ -489,10 +495,10 @@ static void counterfactual_emit(struct counterfactual *c, const struct edited_ta
     struct span_record r;
     struct error err;
     const char *id = strings_printf(&c->text, "%s-%d", q->source, ++c->number);
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source,
-                             "db_id", q->db_id, "question", q->text, "type", edit_names[e->edit], "columns",
-                             columns_json(e), "spans", spans_json(c, e, q), "concepts", concepts_json(e, q), "edit",
-                             "deleted", e->deleted, "added", e->added);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source, "db_id",
+                  q->db_id, "question", q->text, "type", edit_names[e->edit], "columns", columns_json(e), "spans",
+                  spans_json(e, q), "concepts", concepts_json(e, q), "edit", "deleted", e->deleted, "added", e->added);
 
     CHECK(json && span_record_init(&r, json_incref(json), id, &err) == 0, "%s is no record: %s", id, err.text);
     count(c, e->edit, &r);
@@ -714,6 +720,172 @@ static void emit_plain(struct counterfactual *c, const struct asked_question *q)
     edited_table_release(&e);
 }
 
+/* Calculations: the words of a numeric column become the name of a quantity that is computed from it. One of two tables
+ * has a column of this name. */
+
+/* The quantities and requests of a split, so that no two splits share one. */
+static const char *draw_of_split(struct counterfactual *c, const char *const *list, int n, enum data_split split)
+{
+    int at = (int)rng_below(&c->rng, (uint32_t)(n / 5)) * 5;
+
+    return list[at + (split == SPLIT_TEST ? 4 : split == SPLIT_VALID ? 3 : (int)rng_below(&c->rng, 3))];
+}
+
+/* Replaces the code points from start to end of the question by a text. */
+static void reword(struct counterfactual *c, struct asked_question *q, int start, int end, const char *text)
+{
+    int longer = text_letters(text, strlen(text)) - (end - start);
+    const char *from = text_from_letter(q->text, start), *to = text_from_letter(q->text, end);
+
+    q->text = strings_printf(&c->text, "%.*s%s%s", (int)(from - q->text), q->text, text, to);
+    for (int v = 0; v < q->n_values; v++)
+        if (q->values[v].start >= end) {
+            q->values[v].start += longer;
+            q->values[v].end += longer;
+        }
+}
+
+/* Makes the question ask for a quantity in place of the column. `wide` has the quantity as column `at`. Returns false
+ * if another name or the other question has the quantity's word. */
+static bool ask_quantity(struct counterfactual *c, struct asked_question *q, struct asked_table *wide, int column,
+                         int at, const char *other)
+{
+    const char *quantity = draw_of_split(c, problem_quantities, PROBLEM_QUANTITIES, (enum data_split)split_of(c, q));
+    const char *said = spoken_column(c, q, column), *questions[2] = { q->text, other };
+    int start, end;
+
+    wide->columns[at] = wide->columns[column];
+    wide->columns[at].name = strings_printf(&c->text, "%s %s", said, quantity);
+    if (!*said || !asked_mention(wide, q, column, &start, &end) ||
+        !name_is_free(&c->tables[q->table], column, said, questions, wide->columns[at].name))
+        return false;
+    reword(c, q, start, end, wide->columns[at].name);
+    q->used[column] = false;
+    q->used[at] = true;
+    return asked_mention(wide, q, at, &start, &end);
+}
+
+/* Copies the table and adds a column of `wide` at a random place. */
+static void add_quantity(struct edited_table *e, struct counterfactual *c, const struct edited_table *base,
+                         const struct asked_table *wide, int at)
+{
+    struct edited_column added = {
+        .name = wide->columns[at].name, .table = wide->columns[at].table, .origin = at, .type = COLUMN_NUMBER
+    };
+
+    edited_table_copy(e, base);
+    e->edit = EDIT_CALCULATION;
+    e->from = wide;
+    show_values(&added, c, &wide->columns[at]);
+    insert_column(e, (int)rng_below(&c->rng, (uint32_t)base->n + 1), added);
+    json_array_append_new(e->added, json_string(added.name));
+}
+
+/* Emits both questions on the table with the quantity of either. The last two columns of `wide` are the quantities. */
+static bool emit_quantities(struct counterfactual *c, const struct asked_table *wide, const struct asked_pair *p)
+{
+    struct edited_table *tables = xcalloc(3, sizeof *tables), *base = &tables[2];
+    bool done = false;
+
+    if (start_pair(base, c, p)) {
+        bool single = true;
+        for (int k = 0; k < 2; k++) {
+            add_quantity(&tables[k], c, base, wide, wide->n_columns - 2 + k);
+            single &= values_are_single(&tables[k], p->q[0]) && values_are_single(&tables[k], p->q[1]);
+        }
+        done = single && emit_all(c, tables, 2, p);
+        for (int k = 0; k < 3; k++)
+            edited_table_release(&tables[k]);
+    }
+    free(tables);
+    return done;
+}
+
+static bool pair_quantities(struct counterfactual *c, const struct asked_pair *p)
+{
+    const struct asked_table *t = &c->tables[p->q[0]->table];
+    struct asked_question *q = xmalloc(2 * sizeof *q);
+    struct asked_table wide = *t;
+
+    q[0] = *p->q[0];
+    q[1] = *p->q[1];
+    wide.n_columns += 2;
+    wide.columns = xcalloc((size_t)wide.n_columns, sizeof *wide.columns);
+    memcpy(wide.columns, t->columns, (size_t)t->n_columns * sizeof *wide.columns);
+    const struct asked_pair pair = { .q = { &q[0], &q[1] } };
+    bool done = true;
+    for (int k = 0; k < 2 && done; k++)
+        done = ask_quantity(c, &q[k], &wide, p->column[k], t->n_columns + k, q[!k].text);
+    done = done && spoken_ratio(wide.columns[t->n_columns].name, wide.columns[t->n_columns + 1].name) < 0.9 &&
+           emit_quantities(c, &wide, &pair);
+    free(wide.columns);
+    free(q);
+    return done;
+}
+
+static bool try_quantities(struct counterfactual *c, struct asked_pair *p)
+{
+    const struct asked_table *t = &c->tables[p->q[0]->table];
+
+    for (int a = 0; a < t->n_columns && t->n_columns + 2 <= ASKED_COLUMNS; a++)
+        for (int b = 0; b < t->n_columns; b++)
+            if (p->q[0]->editable[a] && p->q[1]->editable[b] && t->columns[a].type == COLUMN_NUMBER &&
+                t->columns[b].type == COLUMN_NUMBER && counterfactual_unrelated(c, p->q[0], b) &&
+                counterfactual_unrelated(c, p->q[1], a)) {
+                p->column[0] = a;
+                p->column[1] = b;
+                if (pair_quantities(c, p))
+                    return true;
+            }
+    return false;
+}
+
+/* Requests beyond SQL: a few questions on their unedited table go on with one. The question alone has the label. */
+
+enum { REQUESTS_ONE_IN = 25 };
+
+/* Returns whether a word of the text occurs in a name or a value of the table. */
+static bool table_says(const struct asked_table *t, const char *text)
+{
+    struct spoken words, name;
+
+    spoken_read(&words, text);
+    for (int i = 0; i < t->n_columns; i++) {
+        spoken_read(&name, t->columns[i].name);
+        if (spoken_share(&words, &name))
+            return true;
+        for (int k = 0; k < t->columns[i].n_values; k++) {
+            spoken_read(&name, t->columns[i].values[k]);
+            if (spoken_share(&words, &name))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void emit_request(struct counterfactual *c, const struct asked_question *from)
+{
+    const char *request = draw_of_split(c, problem_requests, PROBLEM_REQUESTS, (enum data_split)split_of(c, from));
+    int n = text_letters(from->text, strlen(from->text)), end = n;
+    struct asked_question q = *from;
+    const struct asked_pair p = { .q = { &q, &q } };
+    struct edited_table e;
+
+    while (end > 0 && strchr(" ?.!", *text_from_letter(from->text, end - 1)))
+        end--;
+    if (table_says(&c->tables[from->table], request) || end < n - 2 || !end)
+        return;
+    reword(c, &q, end, end, strings_printf(&c->text, " and %s", request));
+    q.request = end + 5;
+    q.request_end = q.request + text_letters(request, strlen(request));
+    if (!start_pair(&e, c, &p))
+        return;
+    e.edit = EDIT_REQUEST;
+    if (counterfactual_is_apart(c, &e, split_of(c, from)))
+        counterfactual_emit(c, &e, &q);
+    edited_table_release(&e);
+}
+
 /* Makes the pairs of single tables, or those of whole databases. */
 static void make_pairs(struct counterfactual *c, bool whole)
 {
@@ -736,6 +908,11 @@ static void counterfactual_pairs(struct counterfactual *c)
 {
     make_pairs(c, false);
     make_pairs(c, true);
+    for (int i = 0; i < c->n_tables; i++)
+        pair_table(c, &c->tables[i], try_quantities);
+    for (int i = 0; i < c->n_questions; i++)
+        if (rng_below(&c->rng, REQUESTS_ONE_IN) == 0)
+            emit_request(c, &c->questions[i]);
 }
 
 static const double VALID_SHARE = 0.1, TEST_SHARE = 0.1;

@@ -6,6 +6,8 @@
  * question ambiguous or unanswerable leaves the other one unchanged, and vice versa. So neither the question, nor the
  * table, nor the fact of an edit reveals the label. Labels are computed, not set: they count the columns of the edited
  * table that came from the column of the gold statement.
+ *
+ * The records have all six categories of problem.h. Requests beyond SQL are the exception: the question tells them.
  */
 #ifndef DATA_SYNTH_COUNTERFACTUAL_H
 #define DATA_SYNTH_COUNTERFACTUAL_H

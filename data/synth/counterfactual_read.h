@@ -89,17 +89,29 @@ struct asked_question {
     struct asked_value values[ASKED_VALUES];
     struct stated_value stated[ASKED_VALUES];
     int n_values, n_stated;
-    unsigned keywords; /* of the SQL: bits of enum sql_keyword */
-    bool test;         /* from a file for testing only */
+    unsigned keywords;        /* of the SQL: bits of enum sql_keyword */
+    int request, request_end; /* code points of a request beyond SQL; 0: none */
+    bool test;                /* from a file for testing only */
 };
 
 struct counterfactual_counts {
     int64_t problem[SPAN_LABELS], control;
 };
 
-enum { COUNTED_SOURCES = 4, TABLE_EDITS = 6 };
+enum { COUNTED_SOURCES = 4 };
 
-enum table_edit { EDIT_NONE, EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED, EDIT_COPIED, EDIT_MISSING };
+/* EDIT_CALCULATION adds the result of a calculation as a column. EDIT_REQUEST edits the question alone. */
+enum table_edit {
+    EDIT_NONE,
+    EDIT_DOUBLED,
+    EDIT_REPLACED,
+    EDIT_DELETED,
+    EDIT_COPIED,
+    EDIT_MISSING,
+    EDIT_CALCULATION,
+    EDIT_REQUEST,
+    TABLE_EDITS
+};
 
 struct counterfactual {
     const struct counterfactual_options *options;

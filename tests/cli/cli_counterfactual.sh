@@ -88,7 +88,7 @@ grep -qF '{"name":"size","type":"number","values":["' one || complain "a type of
 field() { grep -o "\"$1\":\"[^\"]*\"" | cut -d '"' -f 4; }
 
 # --- every span marks the words that the question has there, and an UNK's words are in no column
-cat spans/*.jsonl >all.jsonl
+cat spans/*.jsonl | grep -v '"type":"out-of-scope"' >all.jsonl
 awk '
     match($0, /"question":"[^"]*"/) { question = substr($0, RSTART + 12, RLENGTH - 13) }
     {
@@ -162,7 +162,7 @@ done
 ask 20 '"round", "year", "grade", "venue"' "What was found for grade f?" 0 f
 ask 20 '"round", "year", "grade", "venue"' "What was found for the venue?" 3 f
 run 0 data counterfactual --wikisql guarded -o kept --seed 1
-cat kept/*.jsonl >kept.jsonl
+cat kept/*.jsonl | grep -v '"type":"out-of-scope"' >kept.jsonl
 grep '"label":"UNK"' kept.jsonl | grep -E '"question":"What is the (coach|colour) when' >through && complain "a guard" "$(head -n 1 through)"
 grep '"label":"AMB"' kept.jsonl | grep -E '"question":"What is the (coach|colour) when' >through && complain "a guard" "$(head -n 1 through)"
 awk '/"label":"AMB"/ && /home away old/ {
@@ -206,7 +206,7 @@ awk 'BEGIN {
     print "}"
 }' >synonyms.json
 run 0 data counterfactual --spider spider --databases --synonyms synonyms.json -o whole --seed 1
-cat whole/*.jsonl >whole.jsonl
+cat whole/*.jsonl | grep -v '"type":"out-of-scope"' >whole.jsonl
 grep -q '"question":"What was the weather.*"table":"member".*"table":"visit"' whole.jsonl || complain "a question of two tables is not asked"
 grep -q '"label":"AMB"' <<<"$(grep '"question":"What was the weather' whole.jsonl)" || complain "no question of two tables is ambiguous"
 grep -q '"name":"monthly pay","type":"number".*"name":"earnings","type":"number"' whole.jsonl || complain "no name of the dictionary"
@@ -232,6 +232,56 @@ run 0 data counterfactual --spider compared -o values --seed 1
 cat values/*.jsonl >values.jsonl
 grep -q '"question":"What is the count of salary for green ones?".*"column":2,"value":"green"' values.jsonl || complain "a compared value" "$(cat values.jsonl)"
 grep -E '"value":"count"' values.jsonl >through && complain "a function taken for a value" "$(cat through)"
+
+# --- calculations: two numbers of a table, and the question asks for a quantity that only the other question's table has
+mkdir numbers
+awk 'BEGIN {
+    split("height budget salary weight income length", names, " ")
+    for (t = 0; t < 90; t++) {
+        a = names[t % 6 + 1]
+        b = names[(t + 1 + int(t / 6) % 5) % 6 + 1]
+        printf "{\"id\": \"7-%d-1\", \"header\": [\"%s\", \"%s\", \"player\", \"town %d\"], \"types\": [\"real\", \"real\", \"text\", \"text\"], \"rows\": [[%d, %d, \"Ilmo%d\", \"\"]]}\n", t, a, b, t, t + 3, t + 900, t >"numbers/train.tables.jsonl"
+        for (k = 0; k < 2; k++)
+            printf "{\"phase\": 1, \"table_id\": \"7-%d-1\", \"question\": \"For the player Ilmo%d, which %s has ship %d?\", \"sql\": {\"sel\": %d, \"agg\": 4, \"conds\": [[2, 0, \"Ilmo%d\"]]}}\n", t, t, k ? b : a, t, k, t >"numbers/train.jsonl"
+    }
+}'
+run 0 data counterfactual --wikisql numbers -o computed --seed 1
+grep -qE '^wikisql +calculation +0 +[1-9]' shown || complain "the row of calculations" "$(cat shown)"
+for split in train valid test; do
+    grep '"type":"calculation"' computed/$split.jsonl >$split.some
+    [ -s $split.some ] || complain "calculations of $split" "none"
+    grep -oE '"added":\["[a-z]+ [a-z]+"' $split.some | grep -oE '[a-z]+"$' | sort -u
+done | sort | uniq -d >twice
+[ -s twice ] && complain "a quantity in two splits" "$(cat twice)"
+cat ./*.some >edited.jsonl
+[ "$(halves question)" = 0 ] || complain "questions tell a calculation" "$(halves question)"
+[ "$(halves table)" = 0 ] || complain "tables tell a calculation" "$(halves table)"
+# The quantity's words are UNK, or COL where the table has its column; the value behind them keeps its place.
+awk '
+    match($0, /"question":"[^"]*"/) { question = substr($0, RSTART + 12, RLENGTH - 13) }
+    {
+        match($0, /"added":\["[^"]*"/)
+        added = substr($0, RSTART + 10, RLENGTH - 11)
+        at = match(question, /which [a-z]+ [a-z]+ has/)
+        words = substr(question, at + 6, RLENGTH - 10)
+        label = words == added ? "COL" : "UNK"
+        if (!at || index($0, sprintf("{\"start\":%d,\"end\":%d,\"label\":\"%s\"", at + 5, at + 5 + length(words), label)) == 0) print
+        if (!/"label":"VAL"/ || /"keyword":"SUM"},{"keyword":"="},{"column":[0-9]+},{"column":[0-9]+},{"column":[0-9]+},/) print
+    }' edited.jsonl >wrong
+[ -s wrong ] && complain "marks of calculations" "$(head -n 2 wrong)"
+run 0 data probe --data computed
+grep -qE '^UNK: [1-9]' shown || complain "a probe of calculations" "$(cat shown)"
+
+# --- requests beyond SQL: the words after the question are UNK, and nothing else changes
+cat computed/*.jsonl spans/*.jsonl | grep '"type":"out-of-scope"' >beyond
+[ "$(wc -l <beyond)" -ge 5 ] || complain "requests" "$(wc -l <beyond)"
+awk '
+    match($0, /"question":"[^"]*"/) {
+        question = substr($0, RSTART + 12, RLENGTH - 13)
+        at = match(question, / and [a-zA-Z ]+[?]$/)
+        if (!at || index($0, sprintf("{\"start\":%d,\"end\":%d,\"label\":\"UNK\"", at + 4, length(question) - 1)) == 0 || gsub(/"UNK"|"AMB"/, "") != 1) print
+    }' beyond >wrong
+[ -s wrong ] && complain "marks of requests" "$(head -n 2 wrong)"
 
 # --- probes are at chance, and say so where they are not
 run 0 data probe --data spans

@@ -1,6 +1,7 @@
 /*
  * A tagger's answer as sentences, a line of JSON, text and a page.
  */
+#include "data/span/problem.h"
 #include "data/span/tagging.h"
 #include "tests/support/support.h"
 
@@ -86,6 +87,65 @@ static void test_sentences(void **state)
         "Sorry, we can't find an answer: \"people\" cannot be mapped to any concept of the database (closest: \"Person\").");
 }
 
+/* The sentences of appendix A.3, with the reason for the categories that no column or value decides. */
+static void test_categories(void **state)
+{
+    (void)state;
+    const struct tag_question q = { .question = "Show the score growth and draw a pie chart.",
+                                    .columns = columns,
+                                    .n_columns = 4 };
+
+    check_sentence(&q, (struct tag_span[]){ unknown(9, 21, scores, 1) }, 1,
+                   "Sorry, we can't find an answer: \"score growth\" cannot be mapped to any concept of the table (a "
+                   "calculation that is not defined; closest: \"our score\").");
+    check_sentence(&q, (struct tag_span[]){ unknown(9, 21, NULL, 0) }, 1,
+                   "Sorry, we can't find an answer: \"score growth\" cannot be mapped to any concept of the table (a "
+                   "calculation that is not defined).");
+    check_sentence(&q, (struct tag_span[]){ unknown(26, 42, scores, 2) }, 1,
+                   "Sorry, we can't find an answer: \"draw a pie chart\" cannot be mapped to any concept of the table "
+                   "(more than an SQL query can do).");
+}
+
+/* The category of the only span of an answer, as its line has it. */
+static void check_category(const struct tag_question *q, struct tag_span *span, const char *wanted)
+{
+    json_t *line = tag_json(NULL, NULL, q, &(struct tag_answer){ .spans = span, .n_spans = 1 });
+    const json_t *category = json_object_get(json_array_get(json_object_get(line, "spans"), 0), "category");
+
+    assert_string_equal(json_string_value(category) ? json_string_value(category) : "none", wanted);
+    json_decref(line);
+}
+
+static void test_category_of_words(void **state)
+{
+    (void)state;
+    struct tag_question q = { .question = "Salary in Austin, 2004 and 'y' or profit margin",
+                              .columns = shop,
+                              .n_columns = 2 };
+    struct tag_span named = { .end = 6, .label = SPAN_COL, .alternatives = cities + 2, .n_alternatives = 1 };
+
+    check_category(&q, (struct tag_span[]){ unknown(0, 6, NULL, 0) }, "column-unanswerable");
+    check_category(&q, (struct tag_span[]){ unknown(10, 16, NULL, 0) }, "value-unanswerable");
+    check_category(&q, (struct tag_span[]){ unknown(18, 22, NULL, 0) }, "value-unanswerable");
+    check_category(&q, (struct tag_span[]){ unknown(27, 30, NULL, 0) }, "value-unanswerable");
+    check_category(&q, (struct tag_span[]){ unknown(34, 47, NULL, 0) }, "calculation-unanswerable");
+    check_category(&q, (struct tag_span[]){ ambiguous(10, 16, cities, 2) }, "value-ambiguity");
+    check_category(&q, (struct tag_span[]){ ambiguous(10, 16, cities, 3) }, "column-ambiguity");
+    check_category(&q, &named, "none");
+}
+
+/* The lists of the generator are known to the sentences. */
+static void test_lists(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PROBLEM_REQUESTS; i++)
+        assert_int_equal(problem_of_unanswerable(problem_requests[i], strlen(problem_requests[i]), false),
+                         PROBLEM_OUT_OF_SCOPE);
+    for (int i = 0; i < PROBLEM_QUANTITIES; i++)
+        assert_int_equal(problem_of_unanswerable(problem_quantities[i], strlen(problem_quantities[i]), false),
+                         PROBLEM_CALCULATION);
+}
+
 static const struct tag_question asked = { .question = "sc\xc3\xb6re <i> \x1b[2J", .columns = columns, .n_columns = 4 };
 
 /* Of one AMB and one UNK span, with heat. */
@@ -115,9 +175,9 @@ static void test_line(void **state)
         "\"values\":[\"3\",\"5\",\"a value that goes on and on, so long that nobody wants to re...\"]},{\"concept\":\"opponent "
         "score\",\"type\":\"column\",\"score\":0.875,\"values\":[]},{\"concept\":\"the \\\"final\\\" "
         "score\",\"type\":\"column\",\"score\":0.5,\"values\":[]},{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,"
-        "\"values\":[]}],\"nearest\":[]},{\"start\":6,\"end\":9,\"text\":\"<i>\",\"label\":\"UNK\",\"probability\":0.5,"
-        "\"alternatives\":[],\"nearest\":[{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,\"values\":[]}]}],"
-        "\"sentence\":\"Oops, this question has multiple semantic meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", "
+        "\"values\":[]}],\"nearest\":[],\"category\":\"column-ambiguity\"},{\"start\":6,\"end\":9,\"text\":\"<i>\",\"label\":\"UNK\",\"probability\":0.5,"
+        "\"alternatives\":[],\"nearest\":[{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,\"values\":[]}],"
+        "\"category\":\"column-unanswerable\"}],\"sentence\":\"Oops, this question has multiple semantic meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", "
         "\\\"opponent score\\\", \\\"the \\\"\\\"final\\\"\\\" score\\\" or \\\"<b>&'\\\". Sorry, we can't find an answer: \\\"<i>\\\" "
         "cannot be mapped to any concept of the table (closest: \\\"<b>&'\\\").\",\"heat\":[{\"start\":0,\"end\":5,"
         "\"score\":0.5},{\"start\":6,\"end\":9,\"score\":1.0}]}");
@@ -238,8 +298,9 @@ static void test_heat(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences), cmocka_unit_test(test_line), cmocka_unit_test(test_problem),
-        cmocka_unit_test(test_bad_names), cmocka_unit_test(test_text), cmocka_unit_test(test_page),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_categories), cmocka_unit_test(test_category_of_words),
+        cmocka_unit_test(test_lists),     cmocka_unit_test(test_line),       cmocka_unit_test(test_problem),
+        cmocka_unit_test(test_bad_names), cmocka_unit_test(test_text),       cmocka_unit_test(test_page),
         cmocka_unit_test(test_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
