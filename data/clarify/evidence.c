@@ -139,7 +139,9 @@ static int read_span(struct evidence *h, struct span *p, const json_t *o, const 
         (json_object_get(o, "probability") && json_get_real(o, "probability", 0, 1, &p->probability, where, err)) ||
         (json_object_get(o, "alternatives") && read_links(p, o, s, where, err)))
         return -1;
-    const char *from = text_from_letter(question, (int)start), *to = text_from_letter(from, (int)(end - start));
+    p->start = (int)start;
+    p->end = (int)end;
+    const char *from = text_from_letter(question, p->start), *to = text_from_letter(from, p->end - p->start);
     p->words = strings_printf(&h->pool, "%.*s", (int)(to - from), from);
     read_mentions(p, s);
     return 0;

@@ -21,6 +21,7 @@ enum {
 }; /* maximum: spans of a question and elements of a span; alternatives of a prediction */
 
 struct span {
+    int start, end;    /* code points of the question */
     const char *words; /* of the user */
     enum span_label label;
     double probability; /* 1 by default */

@@ -779,7 +779,10 @@ void question_write(struct question *q, const struct question_context *a, const 
     struct question_writer w = question_begin(q, a, view);
     const struct attribute *v = w.attribute;
     const struct wording *t = &templates[v->type];
-    const char *text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
+    const char *text = v->second                                  ? "Which of these is meant?"
+                       : a->elements && v->type != QUESTION_TABLE ? "Which one is meant?"
+                       : t->ask                                   ? t->ask(&w)
+                                                                  : t->text;
     const char *part = question_part(&w);
     q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", question_lead(&w), part,
                              part[0] ? tolower((unsigned char)text[0]) : text[0], text + 1);

@@ -28,6 +28,7 @@ struct question_context {
     const struct form *const *forms; /* [n candidates] */
     const struct posterior *now;
     const struct evidence *evidence; /* or NULL */
+    bool elements;                   /* each candidate stands for an element of the schema that it shows */
 };
 
 /* Confidence, from 0 to 1, that the user left this open.  The alternatives of the detector or of an AMB span support a

@@ -5,6 +5,7 @@
 #include "data/base/real_text.h"
 #include "data/base/records.h"
 #include "data/base/stop.h"
+#include "data/base/visible.h"
 #include "data/corpora/example.h"
 #include "data/db/db_path.h"
 #include "data/db/schema_sqlite.h"
@@ -31,11 +32,15 @@ struct ask_run {
     struct progress progress;
 };
 
-/* Replaces the candidates once, if the dialogue escalates and the parser has others. */
-static int regenerate(struct ask_run *r, const char *where, struct error *err)
+/* Goes on after the end of a dialogue: with the next choice of elements, or once with other candidates of the parser if
+ * the dialogue escalates. */
+static int go_on(struct ask_run *r, const char *where, struct error *err)
 {
     struct error why = { 0 };
+    int next = pipeline_next_choice(&r->pipeline, r->session, where, err);
 
+    if (next)
+        return next < 0 ? -1 : 0;
     if (!pipeline_may_regenerate(&r->pipeline, r->session))
         return 0;
     json_t *record = pipeline_regenerate(&r->pipeline, r->session, where, &why);
@@ -67,10 +72,10 @@ static int answer_all(struct ask_run *r, const json_t *record, const char *where
         struct error why = { 0 };
         if (session_said(r->session, json_array_get(answers, i), &kind, where, &why))
             return error_set(err, EXIT_CODE_DATA, "answers[%zu]: %s", i, why.text);
-        if (regenerate(r, where, err))
+        if (go_on(r, where, err))
             return -1;
     }
-    return regenerate(r, where, err);
+    return go_on(r, where, err);
 }
 
 static int hold_session(struct ask_run *r, const struct asked *k, const json_t *record, json_t **line,
@@ -326,18 +331,99 @@ static int begin_again(struct ask_talk *t, const char *where, struct error *err)
     return rc ? -1 : 1;
 }
 
+/* Begins the dialogue that follows one that has ended.  Returns 1 if there is one. */
+static int begin_next(struct ask_talk *t, const char *where, struct error *err)
+{
+    if (!choose_is(t->session))
+        return begin_again(t, where, err);
+    t->talk.asked_before += t->session->current.dialogue.n_turns;
+    return strcmp(t->talk.ended, "accepted") == 0 ? pipeline_next_choice(&t->pipeline, t->session, where, err) : 0;
+}
+
 static int hold_all(struct ask_talk *t, const char *where, struct error *err)
 {
     int more = 1;
 
+    t->talk.asked_before = 0;
+    conversation_begin(&t->talk);
     while (more > 0) {
         t->talk.ended = NULL;
-        conversation_begin(&t->talk);
         if (converse(&t->talk, err))
             return -1;
-        more = begin_again(t, where, err);
+        more = begin_next(t, where, err);
+        if (more > 0 && !choose_is(t->session))
+            conversation_begin(&t->talk);
     }
     return more;
+}
+
+/* Shows a statement of a question without candidates, with its rows, or that there is none. */
+static void show_plain(struct ask_talk *t, const char *sql)
+{
+    const struct screen *screen = &t->talk.screen;
+
+    if (sql) {
+        screen_print(screen, "SQL:    ", "        ", sql);
+        show_rows(t, screen, sql);
+    } else {
+        screen_say(screen, "There is no statement: the question asks for more than columns of one table. --parser and "
+                           "--candidates bring statements.");
+    }
+}
+
+/* Number of elements that were left open. */
+static size_t count_open(const json_t *elements)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(elements); i++)
+        n += json_is_null(json_object_get(json_array_get(elements, i), "element"));
+    return n;
+}
+
+/* Shows the rewritten question and its statement. */
+static void show_rewritten(struct ask_talk *t, const struct choose_outcome *o)
+{
+    const struct screen *screen = &t->talk.screen;
+    const json_t *elements = json_object_get(o->rewrite, "elements");
+    size_t open = count_open(elements);
+
+    fputc('\n', screen->out);
+    if (open < json_array_size(elements))
+        screen_print(screen, "Rewritten question: ", "                    ",
+                     json_string_value(json_object_get(o->rewrite, "question")));
+    if (open)
+        screen_say(screen, "The question stays ambiguous, so that there is no statement.");
+    else
+        show_plain(t, o->sql);
+}
+
+/* Shows the rewritten question and its statement, if no other choice follows; see interactive.h. */
+static bool show_choice(void *user, bool left)
+{
+    struct ask_talk *t = user;
+    struct choose_outcome o;
+    struct error why;
+
+    if (!left && choose_has_next(t->session))
+        return false;
+    if (!t->q->rewrite && choose_outcome(&o, t->session, "session", &why) == 0) {
+        show_rewritten(t, &o);
+        choose_outcome_release(&o);
+    }
+    return !t->q->rewrite;
+}
+
+/* Shows the answer to a question about which nothing is asked. */
+static void show_unasked(struct ask_talk *t, const struct asked *k)
+{
+    const struct screen *screen = &t->talk.screen;
+
+    if (json_is_true(json_object_get(k->prediction, "ambiguous")) && !k->gated)
+        screen_say(screen, "Nothing can be asked without statements, since the alternatives are not tables or columns. "
+                           "--parser and --candidates bring statements.");
+    else if (!t->q->rewrite)
+        show_plain(t, k->outcome.sql);
 }
 
 static int write_outcome(struct ask_talk *t, const struct asked *k, struct session *s, struct error *err)
@@ -351,6 +437,20 @@ static int write_outcome(struct ask_talk *t, const struct asked *k, struct sessi
     }
     json_decref(line);
     return rc;
+}
+
+/* Prints the question for another program: with the chosen elements, or else as it is. */
+static void print_rewritten(struct ask_talk *t, const struct asked *k)
+{
+    struct choose_outcome o = { .rewrite = json_incref(k->outcome.rewrite) };
+    struct error why;
+
+    if (k->origin == FROM_ELEMENTS && choose_outcome(&o, t->session, "session", &why))
+        choose_outcome_release(&o);
+    const json_t *text = json_object_get(o.rewrite ? o.rewrite : k->record, "question");
+    visible_put(stdout, json_string_value(text), json_string_length(text));
+    putchar('\n');
+    choose_outcome_release(&o);
 }
 
 static int talk_about(struct ask_talk *t, json_t *record, const char *where, struct error *err)
@@ -369,7 +469,9 @@ static int talk_about(struct ask_talk *t, json_t *record, const char *where, str
     if (starts)
         rc = pipeline_start(&t->pipeline, t->session, &k, NULL, where, err) || hold_all(t, where, err) ? -1 : 0;
     else if (rc == 0)
-        screen_say(&t->talk.screen, "There are no candidate statements: nothing can be asked or run.");
+        show_unasked(t, &k);
+    if (rc == 0 && t->q->rewrite && !stop_requested())
+        print_rewritten(t, &k);
     if (rc == 0)
         rc = write_outcome(t, &k, starts ? t->session : NULL, err);
     session_release(t->session);
@@ -433,7 +535,10 @@ int ask_person(const struct ask_request *q, const char *input, struct error *err
                                      .screen = screen_open(),
                                      .transcript = q->clarify.transcript,
                                      .show_rows = show_rows,
+                                     .show_outcome = show_choice,
                                      .user = t };
+    if (q->rewrite)
+        t->talk.screen.out = stderr; /* standard output has the rewritten questions alone */
     int rc = run_dialogues(t, input, err);
     out_file_abort(&t->out);
     pipeline_close(&t->pipeline);
@@ -460,12 +565,15 @@ struct ask_exchange {
 
 static const char *const where = "request";
 
-/* Gets other candidates after an escalation. */
-static int regenerate_session(struct ask_exchange *x)
+/* Goes on after the end of a dialogue, as go_on() does. */
+static int go_on_session(struct ask_exchange *x)
 {
     struct pipeline *a = &x->server->pipeline;
     struct session *s = x->server->session;
+    int next = pipeline_next_choice(a, s, where, &x->err);
 
+    if (next)
+        return next < 0 ? -1 : 0;
     if (!pipeline_may_regenerate(a, s))
         return 0;
     json_t *record = pipeline_regenerate(a, s, where, &x->err);
@@ -489,7 +597,7 @@ static json_t *ask(struct ask_exchange *x)
 
     x->kind = "record";
     if (rc == 0 && k.origin)
-        rc = pipeline_start(a, s, &k, rules, where, &x->err) || regenerate_session(x) ? -1 : 0;
+        rc = pipeline_start(a, s, &k, rules, where, &x->err) || go_on_session(x) ? -1 : 0;
     if (rc == 0) {
         line = pipeline_line(a, &k, k.origin ? s : NULL, true);
         if (!x->id)
@@ -508,7 +616,7 @@ static json_t *converse_about(struct ask_exchange *x, const char *op)
     struct pipeline *a = &x->server->pipeline;
 
     json_object_set_new(x->request, "op", json_string(op));
-    if (serve_handle(x->server->session, &a->context, x->request, &x->kind, where, &x->err) || regenerate_session(x))
+    if (serve_handle(x->server->session, &a->context, x->request, &x->kind, where, &x->err) || go_on_session(x))
         return NULL;
     return pipeline_session_line(a, x->server->session, false);
 }

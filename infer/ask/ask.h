@@ -2,7 +2,8 @@
  * ask.h - ambit-infer ask: from a question to SQL and its rows, in files, at a terminal and over HTTP.
  *
  * A question passes detector, tagger, parser and dialogue in one process (pipeline.h).  Every part is optional, and the
- * output says which part is missing.  The parts work on the records that the commands of their names read and write.
+ * output says which part is missing.  Without candidates the dialogue is about tables and columns (choose.h).  The
+ * parts work on the records that the commands of their names read and write.
  */
 #ifndef INFER_ASK_ASK_H
 #define INFER_ASK_ASK_H
@@ -29,6 +30,7 @@ struct ask_request {
     double threshold;      /* of the detector; NAN: the one stored in the model */
     int64_t top, rows;     /* maximum: candidates of the parser; rows of a result */
     bool no_graph;
+    bool rewrite;        /* rewrite the question for another program: no candidates, no statements */
     const char *warning; /* logged when a service listens; or NULL */
 };
 

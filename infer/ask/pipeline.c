@@ -303,10 +303,43 @@ static json_t *candidates_part(const struct asked *k)
 {
     size_t n = json_array_size(json_object_get(k->record, "candidates"));
 
-    if (k->origin == FROM_NOWHERE)
+    if (!candidate_origin_name(k->origin))
         return json_null();
     return json_pack("{s:s, s:I, s:i, s:i, s:O*}", "from", candidate_origin_name(k->origin), "n", (json_int_t)n,
                      "added", k->made.added, "raised", k->made.raised, "errors", k->errors);
+}
+
+/* Adds the rewritten question, the statement and its rows to a line. */
+static void put_outcome(struct pipeline *a, json_t *line, const char *db_id, const struct choose_outcome *o)
+{
+    const char *sql = a->q->rewrite ? NULL : o->sql;
+    json_t *rows = sql ? pipeline_rows(a, db_id, sql) : NULL;
+
+    json_object_set(line, "rewrite", o->rewrite ? o->rewrite : json_null());
+    json_object_set_new(line, "sql", sql ? json_string(sql) : json_null());
+    json_object_set_new(line, "result", rows ? rows : json_null());
+}
+
+/* Completes the line of a session about elements, whose candidates are no statements for the user.  Takes the line. */
+static json_t *choice_line(struct pipeline *a, struct session *s, json_t *line)
+{
+    static const char *const others[] = { "best", "wording", "confidence", "session" };
+    const char *db_id = json_string_value(json_object_get(json_object_get(s->value, "record"), "db_id"));
+    struct choose_outcome o = { 0 };
+    struct error why;
+
+    if (s->why != STOP_NOT && !choose_has_next(s) && choose_outcome(&o, s, "session", &why)) {
+        json_decref(line);
+        return NULL;
+    }
+    for (int i = 0; i < ARRAY_LEN(others); i++)
+        json_object_del(line, others[i]);
+    choose_name_options(json_object_get(line, "ask"), s);
+    json_object_set(line, "turns", json_object_get(s->value, "turns"));
+    put_outcome(a, line, db_id, &o);
+    json_object_set(line, "session", s->value);
+    choose_outcome_release(&o);
+    return line;
 }
 
 json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
@@ -320,6 +353,8 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
         return NULL;
     if (gated && s->why == STOP_TURNS)
         json_object_set_new(o, "stop", json_string("gate"));
+    if (choose_is(s))
+        return choice_line(a, s, o);
     const char *sql = lost ? NULL : json_string_value(json_object_get(o, "best"));
     json_t *rows = sql ? pipeline_rows(a, db_id, sql, a->q->rows) : NULL;
     json_object_del(o, "session");
@@ -351,10 +386,13 @@ const char *asked_sentence(const struct asked *k)
     return !detected || (marked && found && !ambiguous) ? marked : detected;
 }
 
-/* Reads the candidates of a question without any. */
-static json_t *nothing_to_ask(void)
+/* The end of a line about which nothing can be asked. */
+static json_t *nothing_to_ask(struct pipeline *a, const struct asked *k)
 {
-    return json_pack("{s:n, s:s, s:n, s:n}", "ask", "stop", "no-candidates", "sql", "result");
+    json_t *line = json_pack("{s:n, s:s}", "ask", "stop", k->gated ? "gate" : "no-candidates");
+
+    put_outcome(a, line, json_string_value(json_object_get(k->record, "db_id")), &k->outcome);
+    return line;
 }
 
 json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session *s, bool relevance)
@@ -363,7 +401,7 @@ json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session 
                           json_object_get(k->record, "db_id"), "question", json_object_get(k->record, "question"),
                           "sentence", asked_sentence(k), "detector", prediction_part(k->prediction, relevance),
                           "tagger", marked_part(k->marked), "candidates", candidates_part(k), "gated", k->gated);
-    json_t *rest = s ? pipeline_session_line(a, s, k->gated) : nothing_to_ask();
+    json_t *rest = s ? pipeline_session_line(a, s, k->gated) : nothing_to_ask(a, k);
 
     if (!rest || json_object_update(o, rest)) {
         json_decref(o);
@@ -452,7 +490,7 @@ void pipeline_close(struct pipeline *a)
 
 const char *candidate_origin_name(enum candidate_origin o)
 {
-    static const char *const names[] = { NULL, "file", "record", "parser" };
+    static const char *const names[] = { NULL, "file", "record", "parser", NULL };
     return names[o];
 }
 
@@ -584,6 +622,32 @@ static int add_alternatives(struct pipeline *a, struct asked *k, const char *whe
     return alternatives_add(&k->made, k->record, s, db, &a->trees, where, err);
 }
 
+/* Tells whether a part has examined the question and found no ambiguity. */
+static bool is_clear(const struct asked *k)
+{
+    bool ambiguous = json_is_true(json_object_get(k->prediction, "ambiguous"));
+
+    return k->prediction ? k->gated || !ambiguous : k->marked && !has_status(k->marked, "ambiguous");
+}
+
+/* Begins a dialogue about elements, or answers without one. */
+static int choose(struct pipeline *a, struct asked *k, const char *where, struct error *err)
+{
+    const struct schema *s = schema_of(a, k->record, where, err);
+    int rc = !s ? -1 : k->gated ? 0 : choose_begin(k->record, s, where, err);
+
+    if (rc > 0)
+        k->origin = FROM_ELEMENTS;
+    if (rc || (k->prediction && !is_clear(k)))
+        return rc < 0 ? -1 : 0;
+    choose_unchanged(&k->outcome, s, json_string_value(json_object_get(k->record, "question")));
+    if (!is_clear(k)) {
+        json_decref(k->outcome.rewrite);
+        k->outcome.rewrite = NULL;
+    }
+    return 0;
+}
+
 int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err)
 {
     *out = (struct asked){ 0 };
@@ -591,8 +655,11 @@ int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const c
     if (!json_get_string(record, "question", where, err) || !json_get_string(record, "db_id", where, err))
         return -1;
     out->record = json_copy(record);
-    if (find_candidates(a, out, where, err) || look(a, out, where, err))
+    json_object_del(out->record, "element_choices");
+    if ((!a->q->rewrite && find_candidates(a, out, where, err)) || look(a, out, where, err))
         return -1;
+    if (out->origin == FROM_NOWHERE && !a->parses && !a->q->clarify.simulate)
+        return choose(a, out, where, err);
     bool adds = out->origin && !out->gated && a->q->alternatives == ALTERNATIVES_ON;
     return adds ? add_alternatives(a, out, where, err) : 0;
 }
@@ -603,6 +670,7 @@ void asked_release(struct asked *k)
     json_decref(k->prediction);
     json_decref(k->marked);
     json_decref(k->errors);
+    choose_outcome_release(&k->outcome);
     *k = (struct asked){ 0 };
 }
 
@@ -616,6 +684,24 @@ int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k,
     int rc = session_start(s, &a->context, k->record, own, where, err);
     json_decref(own);
     return rc;
+}
+
+int pipeline_next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err)
+{
+    json_t *record;
+
+    if (!choose_is(s))
+        return 0;
+    if (choose_next(&record, s, where, err))
+        return -1;
+    if (!record)
+        return 0;
+    json_t *rules = json_incref(json_object_get(s->value, "rules"));
+    session_release(s);
+    int rc = session_start(s, &a->context, record, rules, where, err);
+    json_decref(rules);
+    json_decref(record);
+    return rc ? -1 : 1;
 }
 
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s)

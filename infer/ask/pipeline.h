@@ -12,6 +12,7 @@
 #include "data/db/sqlite_exec.h"
 #include "data/schema/schema.h"
 #include "infer/ask/ask.h"
+#include "infer/ask/choose.h"
 #include "infer/clarify/session.h"
 #include "infer/detect/detector.h"
 #include "infer/parse/parser.h"
@@ -52,8 +53,8 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
 void pipeline_close(struct pipeline *a);
 
 /* Origin of the candidates of a record. */
-enum candidate_origin { FROM_NOWHERE, FROM_FILE, FROM_RECORD, FROM_PARSER };
-const char *candidate_origin_name(enum candidate_origin o); /* NULL for FROM_NOWHERE */
+enum candidate_origin { FROM_NOWHERE, FROM_FILE, FROM_RECORD, FROM_PARSER, FROM_ELEMENTS };
+const char *candidate_origin_name(enum candidate_origin o); /* NULL for FROM_NOWHERE and FROM_ELEMENTS */
 
 /* Results of the pipeline for one question, before the user is asked.  Owns its values. */
 struct asked {
@@ -62,7 +63,8 @@ struct asked {
     json_t *errors;              /* candidates of the parser that do not run; or NULL */
     enum candidate_origin origin;
     struct alternatives_made made;
-    bool gated; /* the user is not asked: the ambiguity score is below --gate */
+    struct choose_outcome outcome; /* of a question without candidates about which nothing can be asked */
+    bool gated;                    /* the user is not asked: the ambiguity score is below --gate */
 };
 
 /* Runs all parts on a record {"question", "db_id"}.  A record without db_id gets the one of --db.  Returns -1 with
@@ -76,6 +78,9 @@ const char *asked_sentence(const struct asked *k);
 int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
                    struct error *err);
 
+/* Replaces a session that has ended by the one about the next choice of elements, if there is one.  Returns 1, 0, or -1
+ * with EXIT_CODE_DATA. */
+int pipeline_next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err);
 /* Tells whether an escalated session may get other candidates: there is a parser, and it has not been done before. */
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s);
 /* Returns the record of a session with new candidates of the parser as a new reference.  Returns NULL, with err, or

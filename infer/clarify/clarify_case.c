@@ -183,7 +183,8 @@ static struct question_context clarify_question_context(struct clarify_case *c)
                                       &c->attributes,
                                       c->forms,
                                       &c->dialogue.now,
-                                      &c->evidence };
+                                      &c->evidence,
+                                      c->elements };
 }
 
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
@@ -357,6 +358,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
 {
     memset(c, 0, sizeof *c);
     c->schema = schema;
+    c->elements = json_object_get(record, "element_choices") != NULL;
     c->rejected = json_array();
     c->distinguished = json_array();
     c->wordings_rejected = json_array();

@@ -56,6 +56,7 @@ struct clarify_case {
     struct strings words;
     struct question_wording *wordings; /* [attributes.n], or NULL */
     json_t *wordings_rejected;         /* [{"attribute", "error"}] */
+    bool elements;                     /* each candidate stands for an element of the schema, by "element_choices" */
 };
 
 /* A language model that words questions.  complete writes the completion of each of n prompts {"id", "messages"}, which

@@ -203,7 +203,7 @@ static void show_question(const struct conversation *t)
     const struct session *s = t->session;
     char head[32];
 
-    snprintf(head, sizeof head, "%d. ", s->current.dialogue.n_turns + 1);
+    snprintf(head, sizeof head, "%d. ", t->asked_before + s->current.dialogue.n_turns + 1);
     fputc('\n', t->screen.out);
     if (s->current.dialogue.n_turns && session_plausible(s) == 1)
         screen_say(&t->screen, "To be sure:");
@@ -219,7 +219,9 @@ static void show_statements(const struct conversation *t)
     const struct session *s = t->session;
     char head[32];
 
-    for (int i = 0; i < s->question.n; i++) {
+    if (s->current.elements)
+        screen_say(&t->screen, "The options are tables and columns: no statement stands behind them yet.");
+    for (int i = 0; i < s->question.n && !s->current.elements; i++) {
         int statement = s->question.statement[i];
         snprintf(head, sizeof head, "   %d  ", i + 1);
         screen_print(&t->screen, head, "      ", statement < 0 ? "(none yet)" : s->current.sql[statement]);
@@ -346,6 +348,24 @@ static void show_likeliest(const struct conversation *t)
                  strings_printf(&s->current.words, "%d %% sure.", (int)(100 * now->p[best] + 1e-6)));
 }
 
+/* Shows the end of a dialogue.  Returns whether the user is asked to accept it. */
+static bool show_end(const struct conversation *t)
+{
+    if (t->show_outcome && t->session->current.elements)
+        return t->show_outcome(t->user, false);
+    show_result(t);
+    return true;
+}
+
+/* Shows the state when the user leaves an open question. */
+static void show_left(const struct conversation *t)
+{
+    if (t->show_outcome && t->session->current.elements)
+        t->show_outcome(t->user, true);
+    else
+        show_likeliest(t);
+}
+
 static int save(const struct conversation *t, struct error *err)
 {
     return t->transcript ? json_write_file(t->transcript, t->session->value, err) : 0;
@@ -448,9 +468,9 @@ static int ask_until_end(struct conversation *t, struct error *err)
         enum stop_reason why = s->why;
         if (!shown && why == STOP_NOT)
             show_question(t);
-        if (!shown && why != STOP_NOT)
-            show_result(t);
-        if (why != STOP_NOT && turns == 0)
+        if (!shown && why != STOP_NOT && !show_end(t))
+            t->ended = "accepted";
+        else if (why != STOP_NOT && turns == 0)
             t->ended = "nothing to ask";
         else if (!read_line(t, line, why == STOP_NOT ? "> " : "Enter to finish, undo to go back > "))
             t->ended = stop_requested() ? "interrupted" : "end of input";
@@ -461,7 +481,7 @@ static int ask_until_end(struct conversation *t, struct error *err)
             return -1;
     }
     if (s->why == STOP_NOT && !stop_requested())
-        show_likeliest(t);
+        show_left(t);
     return 0;
 }
 

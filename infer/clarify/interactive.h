@@ -36,9 +36,13 @@ struct conversation {
     struct screen screen;
     const char *transcript;     /* file that is rewritten after each answer; or NULL */
     const char *ended;          /* reason for its end; NULL: not ended */
+    int asked_before;           /* number of questions of earlier dialogues about the same question of the user */
     struct line_editor *editor; /* set by converse() at a terminal */
     void (*show_rows)(void *user, const struct screen *screen,
                       const char *sql); /* shows rows after the result; or NULL */
+    /* Shows the outcome of a dialogue about elements, in place of its statement; left: the user has not chosen.
+     * Returns whether the user is asked to accept it. */
+    bool (*show_outcome)(void *user, bool left);
     void *user;
 };
 

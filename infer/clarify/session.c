@@ -9,8 +9,8 @@
 enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
-    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous", "type",
-    "alternatives", "score", "spans",    "schema",     "regenerated"
+    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous",       "type",
+    "alternatives", "score", "spans",    "schema",     "regenerated",       "element_choices", "element_choice"
 };
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
@@ -102,6 +102,7 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     if (!schema || read_rules(&settings, s->value, where, err))
         return -1;
     settings.wordings = d->settings.wordings;
+    compare = compare && !json_object_get(record, "element_choices");
     if ((compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;

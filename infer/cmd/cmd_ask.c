@@ -56,6 +56,8 @@ static const struct option table[] = {
     INT_OPTION("top", AT(top), "K", 1, 64, "maximum number of statements from the parser", .letter = 'k'),
     STRING_OPTION("candidates", AT(clarify.candidates), "FILE.jsonl",
                   "candidate statements, in place of --parser, joined by id or by --question"),
+    FLAG_OPTION("rewrite", AT(rewrite),
+                "return the question with the chosen tables and columns, for another text-to-SQL system"),
     CHOICE_OPTION("strategy", AT(clarify.strategy), "NAME", STRATEGY_NAMES, "selection of the question to ask",
                   .group = "dialogue"),
     REAL_OPTION("noise", AT(clarify.noise), "P", 0, 0.5, "expected rate of user errors"),
@@ -135,6 +137,10 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--token-file and --allow-origin: expected --serve as well";
     if (q->parser && c->candidates)
         return "--parser and --candidates cannot be used together";
+    if (q->rewrite && (q->parser || c->candidates || c->simulate))
+        return "--rewrite asks about tables and columns: expected none of --parser, --candidates and --simulate";
+    if (q->rewrite && without_detector(q) && !q->tagger)
+        return "--rewrite: expected a detector or --tagger, got --detector none";
     if (c->interactive && c->simulate)
         return "--interactive and --simulate cannot be used together";
     if (c->shard.count && (c->interactive || c->simulate))
@@ -232,7 +238,8 @@ const struct command command_ask = {
     OPTIONS(table, defaults),
     .details =
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring \"candidates\" and \"answers\", and write for each the "
-        "open question or the statement with its rows.  See docs/guides/ask.md and docs/reference/http.md.",
+        "open question or the statement with its rows.  Without --parser and candidates, ask about tables and columns and "
+        "rewrite the question.  See docs/guides/ask.md and docs/reference/http.md.",
     .examples = { "ambit-infer ask --db shop.sqlite --parser runs/t2s --question \"Who sells most?\"",
                   "ambit-infer ask --db databases --detector runs/gate --candidates candidates.jsonl questions.jsonl -o asked.jsonl" },
     .run = run,

@@ -93,7 +93,7 @@ static void check_question(struct world *w, const struct dialogue *d, const stru
 {
     struct strings pool = { 0 };
     struct question_context a = {
-        { .schema = &schema, .pool = &pool, .store = &w->store }, &w->attributes, w->forms, &d->now, NULL
+        { .schema = &schema, .pool = &pool, .store = &w->store }, &w->attributes, w->forms, &d->now, NULL, false
     };
     struct question q;
 

@@ -174,7 +174,7 @@ static void check_questions(struct made *m, const struct schema *s)
     attributes_build(&m->attributes, &m->slots, &prior, 0);
     dialogue_init(&m->dialogue, &dialogue_rules_default, m->attributes.splits, m->attributes.n, &prior);
     struct question_context a = {
-        { .schema = s, .pool = &m->pool, .store = &m->store }, &m->attributes, m->forms, &m->dialogue.now, NULL
+        { .schema = s, .pool = &m->pool, .store = &m->store }, &m->attributes, m->forms, &m->dialogue.now, NULL, false
     };
     for (int v = 0; v < m->attributes.n; v++) {
         struct question_view view;

@@ -251,7 +251,8 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
                                   &m->attributes,
                                   m->forms,
                                   &m->dialogue.now,
-                                  &m->evidence };
+                                  &m->evidence,
+                                  false };
     question_write(&m->question, &a, &view);
 }
 

@@ -1,0 +1,370 @@
+#include "data/clarify/element_choice.h"
+
+#include "data/base/json.h"
+#include "data/corpora/example.h"
+#include "data/span/spoken.h"
+#include "data/span/tagging.h"
+#include "data/sql/sql_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Finding the words of two elements. */
+
+/* The names of two elements and of their tables. */
+struct pair_names {
+    struct spoken name[2], table[2]; /* a table has no second name */
+};
+
+static void read_names(struct pair_names *p, const struct schema *s, const int *elements)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct schema_column *c = elements[i] < s->n_tables ? NULL : &s->columns[elements[i] - s->n_tables];
+        spoken_read(&p->name[i], c ? c->text : s->tables[elements[i]].text);
+        spoken_read(&p->table[i], c ? s->tables[c->table].text : "");
+    }
+}
+
+/* How much a word of the question tells: words of both names count most, but those of their tables less. */
+static int weight_of(const struct pair_names *p, const struct spoken_word *w)
+{
+    bool a = spoken_find(&p->name[0], w->stem), b = spoken_find(&p->name[1], w->stem);
+    bool table = spoken_find(&p->table[0], w->stem) || spoken_find(&p->table[1], w->stem);
+
+    return a && b ? (table ? 2 : 4) : (a || b) && !table;
+}
+
+/* Whether a word may stand inside a name: "fee of the trainer", "the trainer's fee". */
+static bool connects(const struct spoken_word *w)
+{
+    return w->filler && (strcmp(w->stem, "of") == 0 || strcmp(w->stem, "the") == 0 || strcmp(w->stem, "s") == 0 ||
+                         strcmp(w->stem, "for") == 0);
+}
+
+/* Whether only blanks, hyphens or an apostrophe stand before word i. */
+static bool is_joined(const char *question, const struct spoken *words, int i)
+{
+    const char *from = question + words->words[i - 1].to;
+    size_t n = (size_t)(words->words[i].from - words->words[i - 1].to);
+
+    return strspn(from, " -_'\xe2\x80\x99") >= n;
+}
+
+static bool is_repeated(const struct spoken *words, int first, int i)
+{
+    for (int k = first; k < i; k++)
+        if (strcmp(words->words[k].stem, words->words[i].stem) == 0)
+            return true;
+    return false;
+}
+
+/* The last word of the longest run from `first` that fits the names, and its weight; first - 1 if the word does not
+ * fit. */
+static int run_of(const struct pair_names *p, const char *question, const struct spoken *words, int first, int *weight)
+{
+    int last = first - 1;
+
+    *weight = 0;
+    for (int i = first; i < words->n && (i == first || is_joined(question, words, i)); i++) {
+        const struct spoken_word *w = &words->words[i];
+        int own = w->filler ? 0 : weight_of(p, w);
+        if (i > first && connects(w))
+            continue;
+        if (!own || is_repeated(words, first, i))
+            break;
+        *weight += own;
+        last = i;
+    }
+    return last;
+}
+
+/* Finds the words that fit both names best.  They stay unknown if two places fit equally well. */
+static void find_words(struct element_choice *c, const struct schema *s, const char *question)
+{
+    struct pair_names names;
+    struct spoken words;
+    int best = 0, weight;
+
+    read_names(&names, s, c->elements);
+    spoken_read(&words, question);
+    for (int i = 0, last; i < words.n; i = last < i ? i + 1 : last + 1) {
+        last = run_of(&names, question, &words, i, &weight);
+        if (last < i || weight < best)
+            continue;
+        c->start = weight > best ? words.words[i].start : 0;
+        c->end = weight > best ? words.words[last].end : 0;
+        best = weight;
+    }
+}
+
+/* Listing the choices. */
+
+static bool is_known(const struct element_choice *c)
+{
+    return c->end > c->start;
+}
+
+static bool overlap(const struct element_choice *a, const struct element_choice *b)
+{
+    return is_known(a) && is_known(b) && a->start < b->end && b->start < a->end;
+}
+
+/* Inserts a choice by its place.  A choice whose words overlap with an earlier one is dropped. */
+static void add_choice(struct element_choices *c, const struct element_choice *one)
+{
+    int at = c->n;
+
+    for (int i = 0; i < c->n; i++)
+        if (overlap(one, &c->list[i]))
+            return;
+    if (c->n == ELEMENT_CHOICES_MAX)
+        return;
+    while (at > 0 && is_known(one) && (!is_known(&c->list[at - 1]) || c->list[at - 1].start > one->start))
+        at--;
+    memmove(&c->list[at + 1], &c->list[at], (size_t)(c->n - at) * sizeof *c->list);
+    c->list[at] = *one;
+    c->n++;
+}
+
+static bool has_element(const struct element_choice *c, int element)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->elements[i] == element)
+            return true;
+    return false;
+}
+
+static struct element_choice choice_of_span(const struct span *p)
+{
+    struct element_choice c = { .start = p->start, .end = p->end, .is_value = p->is_value, .chosen = -1 };
+
+    for (int i = 0; i < p->n_elements && c.n < CHOICE_ELEMENTS_MAX; i++)
+        c.elements[c.n++] = p->elements[i];
+    return c;
+}
+
+static bool leaves_open(const struct span *p)
+{
+    return p->label == SPAN_AMB && p->n_elements > 1;
+}
+
+/* Adds the alternatives of the detector, with the words of a span that has both of them. */
+static void add_detected(struct element_choices *c, const struct evidence *h, const struct schema *s,
+                         const char *question)
+{
+    struct element_choice one = { .elements = { h->found[0], h->found[1] }, .n = 2, .chosen = -1 };
+
+    for (int i = 0; i < h->n_spans && !is_known(&one); i++) {
+        struct element_choice spanned = choice_of_span(&h->spans[i]);
+        if (leaves_open(&h->spans[i]) && has_element(&spanned, h->found[0]) && has_element(&spanned, h->found[1]))
+            one = spanned;
+    }
+    if (!is_known(&one))
+        find_words(&one, s, question);
+    one.detected = true;
+    add_choice(c, &one);
+}
+
+void element_choices_find(struct element_choices *c, const struct evidence *h, const struct schema *s,
+                          const char *question)
+{
+    c->n = 0;
+    if (h->n_found == 2 && h->found[0] != h->found[1])
+        add_detected(c, h, s, question);
+    for (int i = 0; i < h->n_spans; i++) {
+        const struct element_choice one = choice_of_span(&h->spans[i]);
+        if (leaves_open(&h->spans[i]))
+            add_choice(c, &one);
+    }
+}
+
+/* JSON. */
+
+static json_t *name_json(const struct schema *s, int element)
+{
+    struct strings pool = { 0 };
+    json_t *name = element < 0 ? json_null() : json_string(evidence_element_name(s, element, &pool));
+
+    strings_release(&pool);
+    return name;
+}
+
+json_t *element_choices_json(const struct element_choices *c, const struct schema *s)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < c->n; i++) {
+        const struct element_choice *one = &c->list[i];
+        json_t *names = json_array();
+        for (int k = 0; k < one->n; k++)
+            json_array_append_new(names, name_json(s, one->elements[k]));
+        json_array_append_new(list, json_pack("{s:i, s:i, s:o, s:b, s:b, s:o}", "start", one->start, "end", one->end,
+                                              "alternatives", names, "value", one->is_value, "detected", one->detected,
+                                              "element", name_json(s, one->chosen)));
+    }
+    return list;
+}
+
+static int read_name(int *element, const struct schema *s, const json_t *name, const char *where, struct error *err)
+{
+    const char *text = json_string_value(name);
+    int table, column;
+
+    if (!text || example_element(s, text, &table, &column))
+        return error_set(err, EXIT_CODE_DATA, "%s: expected the name of a table or of a table.column, got %s%.100s",
+                         where, text ? "" : json_type_name(name), text ? text : "");
+    *element = column < 0 ? table : s->n_tables + column;
+    return 0;
+}
+
+static int read_elements(struct element_choice *c, const json_t *o, const struct schema *s, const char *where,
+                         struct error *err)
+{
+    const json_t *list = json_get_array(o, "alternatives", where, err), *element = json_object_get(o, "element");
+    size_t n = json_array_size(list);
+
+    if (!list)
+        return -1;
+    if (n < 2 || n > CHOICE_ELEMENTS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected 2 to %d, got %zu", where, CHOICE_ELEMENTS_MAX,
+                         n);
+    for (size_t i = 0; i < n; i++)
+        if (read_name(&c->elements[c->n++], s, json_array_get(list, i), where, err))
+            return -1;
+    c->chosen = -1;
+    return json_is_null(element) ? 0 : read_name(&c->chosen, s, element, where, err);
+}
+
+static int read_choice(struct element_choice *c, const json_t *o, const struct schema *s, int letters,
+                       const char *where, struct error *err)
+{
+    int64_t start, end;
+
+    *c = (struct element_choice){ 0 };
+    if (json_get_int(o, "start", 0, letters, &start, where, err) ||
+        json_get_int(o, "end", start, letters, &end, where, err) ||
+        json_get_bool(o, "value", &c->is_value, where, err) || json_get_bool(o, "detected", &c->detected, where, err))
+        return -1;
+    c->start = (int)start;
+    c->end = (int)end;
+    return read_elements(c, o, s, where, err);
+}
+
+int element_choices_read(struct element_choices *c, const json_t *record, const struct schema *s, const char *where,
+                         struct error *err)
+{
+    const char *question = json_get_string(record, "question", where, err);
+    const json_t *list = question ? json_get_array(record, "element_choices", where, err) : NULL;
+    struct element_choice one;
+    char place[300];
+
+    c->n = 0;
+    if (!list)
+        return -1;
+    if (json_array_size(list) > ELEMENT_CHOICES_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: element_choices: expected at most %d, got %zu", where,
+                         ELEMENT_CHOICES_MAX, json_array_size(list));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        snprintf(place, sizeof place, "%.200s: element_choices[%zu]", where, i);
+        if (read_choice(&one, json_array_get(list, i), s, text_letters(question, strlen(question)), place, err))
+            return -1;
+        add_choice(c, &one);
+        if (c->n != (int)i + 1)
+            return error_set(err, EXIT_CODE_DATA, "%s: expected words of its own, got a part of others", place);
+    }
+    return 0;
+}
+
+/* Texts. */
+
+char *element_choice_words(const struct element_choice *c, const char *question)
+{
+    const char *from = text_from_letter(question, c->start), *to = text_from_letter(from, c->end - c->start);
+    char *words = is_known(c) ? strndup(from, (size_t)(to - from)) : NULL;
+
+    CHECK(words || !is_known(c), "no memory for words");
+    return words;
+}
+
+static void put_bytes(struct sql_printer *p, const char *from, const char *to)
+{
+    char *text = strndup(from, (size_t)(to - from));
+
+    CHECK(text, "no memory for a question");
+    sql_put(p, text);
+    free(text);
+}
+
+static void put_element(struct sql_printer *p, const struct schema *s, int element)
+{
+    const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
+
+    sql_put_name(p, s->tables[c ? c->table : element].name);
+    if (c) {
+        sql_put(p, ".");
+        sql_put_name(p, c->name);
+    }
+}
+
+/* " (orders.total is meant, not invoices.total)" */
+static void put_behind(struct sql_printer *p, const struct element_choice *c, const struct schema *s)
+{
+    const char *between = " is meant, not ";
+
+    sql_put(p, " (");
+    put_element(p, s, c->chosen);
+    for (int i = 0; i < c->n; i++) {
+        if (c->elements[i] == c->chosen)
+            continue;
+        sql_put(p, between);
+        put_element(p, s, c->elements[i]);
+        between = " or ";
+    }
+    sql_put(p, ")");
+}
+
+/* The printed text, which the caller frees. */
+static char *printed(struct sql_printer *p)
+{
+    p->text = xrealloc(p->text, p->n + 1);
+    p->text[p->n] = '\0';
+    return p->text;
+}
+
+char *element_choices_rewrite(const struct element_choices *c, const struct schema *s, const char *question)
+{
+    struct sql_printer p = { 0 };
+    const char *at = question;
+
+    for (int i = 0; i < c->n; i++) {
+        const struct element_choice *one = &c->list[i];
+        const char *from = text_from_letter(question, one->start), *to = text_from_letter(question, one->end);
+        if (one->chosen < 0 || !is_known(one))
+            continue;
+        put_bytes(&p, at, one->is_value ? to : from);
+        sql_put(&p, one->is_value ? " (" : "");
+        put_element(&p, s, one->chosen);
+        sql_put(&p, one->is_value ? ")" : "");
+        at = to;
+    }
+    sql_put(&p, at);
+    for (int i = 0; i < c->n; i++)
+        if (c->list[i].chosen >= 0 && !is_known(&c->list[i]))
+            put_behind(&p, &c->list[i], s);
+    return printed(&p);
+}
+
+char *element_statement(const struct schema *s, int element)
+{
+    const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
+    struct sql_printer p = { 0 };
+
+    sql_put(&p, "SELECT ");
+    if (c)
+        sql_put_name(&p, c->name);
+    else
+        sql_put(&p, "*");
+    sql_put(&p, " FROM ");
+    sql_put_name(&p, s->tables[c ? c->table : element].name);
+    return printed(&p);
+}

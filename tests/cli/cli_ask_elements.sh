@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# ambit-infer ask without a parser: it asks about tables and columns, rewrites the question, and answers plain questions.
+# --rewrite does so for another program: in files, at a terminal and over HTTP.
+# shellcheck disable=SC2015
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said out.jsonl)
+
+sqlite3 firm.sqlite <<'SQL'
+CREATE TABLE employee(name TEXT, home_city TEXT, office_city TEXT, email TEXT);
+INSERT INTO employee VALUES ('Ida', 'Oslo', 'Bergen', 'ida@example.org'), ('Per', 'Voss', 'Oslo', 'per@example.org');
+CREATE TABLE orders(id INT, status TEXT, total INT);
+INSERT INTO orders VALUES (1, 'paid', 3), (2, 'open', 4);
+CREATE TABLE shipment(id INT, status TEXT, weight INT);
+INSERT INTO shipment VALUES (1, 'sent', 2);
+SQL
+city="Show the city of each employee."
+both="Show the city of each employee and the status."
+
+ask() { infer ask --device cpu --db firm.sqlite "$@"; }
+# record QUESTION [ANSWERS]: asks about one record
+record() {
+    printf '{"id":"r","question":"%s"%s}\n' "$1" "${2:+,\"answers\":$2}" >in.jsonl
+    check "$1 ${*:2}" 0 "^1 records" ask in.jsonl -o out.jsonl "${@:3}"
+}
+# has PATTERN, hasnt PATTERN: the output
+has() {
+    cases=$((cases + 1))
+    grep -qE -- "$1" out.jsonl || complain "the record" "does not say \"$1\": $(head -c 1500 out.jsonl)"
+}
+hasnt() {
+    cases=$((cases + 1))
+    ! grep -qE -- "$1" out.jsonl || complain "the record" "says \"$1\": $(head -c 1500 out.jsonl)"
+}
+
+# --- the detector's alternatives: an open question, then each kind of answer
+record "$city"
+has '"candidates":null,.*"ask":\{[^[]*"text":"Two columns fit what you wrote, \\"city\\". Which one is meant\?"'
+has '"options":\[\{"text":"home city of employee \(such as .Oslo., .Voss.\)","p":0.5,"element":"employee.home_city"\},\{"text":"office'
+has '"rewrite":null,"sql":null,"result":null,"session":\{"version":1'
+hasnt '"best":|"wording":'
+for answer in 2 '"office"' '"the office city"'; do
+    record "$city" "[$answer]"
+    has '"rewrite":\{"question":"Show the employee.office_city of each employee.","elements":\[\{"words":"city","element":"employee.office_city"\}\]\}'
+    has '"sql":"SELECT office_city FROM employee","result":\{"status":"ok","columns":\["office_city"\],"rows":\[\["Bergen"\],\["Oslo"\]\]'
+done
+record "$city" '["either"]'
+has '"rewrite":\{"question":"Show the employee.home_city of'
+for answer in '"none"' '"don'"'"'t know"'; do
+    record "$city" "[$answer]"
+    has '"rewrite":\{"question":"Show the city of each employee.","elements":\[\{"words":"city","element":null\}\]\},"sql":null,"result":null'
+done
+record "Which employees have a city in Norway?" '[1]'
+has '"rewrite":\{"question":"Which employees have a employee.home_city in Norway\?",.*"sql":null,"result":null'
+
+# --- questions about which nothing is asked
+record "Show the email of each employee."
+has '"ask":null,"stop":"no-candidates","rewrite":\{"question":"Show the email of each employee.","elements":\[\]\},"sql":"SELECT email FROM employee","result":\{"status":"ok"'
+record "Which email is the longest?"
+has '"rewrite":\{"question":"Which email is the longest\?","elements":\[\]\},"sql":null,"result":null\}$'
+record "$city" "" --gate 1
+has '"gated":true,"ask":null,"stop":"gate","rewrite":\{"question":"Show the city of each employee.","elements":\[\]\},"sql":null'
+record "$city" "" --detector none
+has '"sentence":null,.*"ask":null,"stop":"no-candidates","rewrite":null,"sql":null'
+record "$city" "" --max-turns 0
+has '"ask":null,"stop":"turns".*"element":null\}\]\},"sql":null'
+
+# --- two choices of the tagger, one after the other; a value keeps its words
+heuristic=(--detector none --tagger heuristic)
+record "$both" '[2]' "${heuristic[@]}"
+has '"ask":\{[^[]*"text":"Two columns fit what you wrote, \\"status\\". Which records are meant\?".*"rewrite":null'
+record "$both" '[2,"shipment"]' "${heuristic[@]}"
+has '"rewrite":\{"question":"Show the employee.office_city of each employee and the shipment.status.","elements":\[\{"words":"city","element":"employee.office_city"\},\{"words":"status","element":"shipment.status"\}\]\},"sql":null'
+record "$both" '["none",1]' "${heuristic[@]}"
+has '"rewrite":\{"question":"Show the city of each employee and the orders.status.","elements":\[\{"words":"city","element":null\},'
+record "Who works in Oslo?" '[2]' "${heuristic[@]}"
+has '"rewrite":\{"question":"Who works in Oslo \(employee.office_city\)\?"'
+check "one answer too many" 7 'answers\[2\]: no question is open any more' ask "${heuristic[@]}" <(printf '{"id":1,"question":"%s","answers":[1,1,1]}\n' "$both") -o out.jsonl
+
+# --- alternatives of the record itself, whose words are unknown
+cat >own.jsonl <<'END'
+{"id": 1, "question": "How heavy is it?", "ambiguous": true, "alternatives": ["shipment.weight", "orders.total"], "answers": [2]}
+END
+check "alternatives of the record" 0 "^1 records" ask --detector none own.jsonl -o out.jsonl
+has '"rewrite":\{"question":"How heavy is it\? \(orders.total is meant, not shipment.weight\)","elements":\[\{"words":null,"element":"orders.total"\}\]\},"sql":null'
+
+# --- a person
+talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db firm.sqlite "${@:2}" >shown 2>said || complain dialogue "exit code $?"; }
+says() {
+    cases=$((cases + 1))
+    grep -qE -- "$1" shown || complain "dialogue" "does not say \"$1\": $(head -c 1500 shown)"
+}
+silent() {
+    cases=$((cases + 1))
+    ! grep -qE -- "$1" shown || complain "dialogue" "says \"$1\": $(head -c 1500 shown)"
+}
+talk $'sql\n2\n\n' "$city"
+says 'The options are tables and columns: no statement'
+says '^Rewritten question: Show the employee.office_city of each employee.$'
+says '^SQL:    SELECT office_city FROM employee$'
+says '^Rows: *office_city$'
+silent 'sure'
+talk $'2\nundo\n1\n\n' "$city"
+says '^SQL:    SELECT home_city FROM employee$'
+talk $'1\n2\n\n' "${heuristic[@]}" "$both"
+says '^2. Two columns fit what you wrote, "status". Which records'
+says '^Rewritten question: Show the employee.home_city of each employee and the$'
+says 'There is no statement: the question asks for more than columns of one table'
+talk '' "$city"
+says 'The question stays ambiguous, so that there is no statement'
+silent 'Rewritten'
+talk $'1\nquit\n' "${heuristic[@]}" "$both"
+says '^Rewritten question: Show the employee.home_city of each employee and the status.$'
+says 'The question stays ambiguous'
+talk '' "Show the email of each employee."
+says '^SQL:    SELECT email FROM employee$'
+talk '' --detector none "Who is it?"
+says 'There is no statement: the question asks for more'
+talk $'1\n1\n\n' "${heuristic[@]}" --interactive in.jsonl -o out.jsonl
+has '"ended":"accepted"'
+
+# --- the rewritten question alone, for another program
+rewrite() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --rewrite --device cpu --db firm.sqlite "${@:2}" 2>said; }
+# gives TEXT ANSWERS ARGUMENTS...
+gives() {
+    local got
+    cases=$((cases + 1))
+    got=$(rewrite "${@:2}") || complain rewrite "exit code $?"
+    [ "$got" = "$1" ] || complain "rewrite ${*:3}" "got \"$got\""
+}
+gives "Show the employee.office_city of each employee." $'2\n' "$city"
+grep -q '1  home city of employee' said || complain rewrite "no question on standard error"
+grep -q 'SELECT' said && complain rewrite "a statement"
+gives "Show the employee.home_city of each employee and the shipment.status." $'1\n2\n' "${heuristic[@]}" "$both"
+gives "$city" $'none\n' "$city"
+gives "$city" '' "$city"
+gives "Which email is the longest?" '' "Which email is the longest?"
+printf '{"id":1,"question":"%s"}\n{"id":2,"question":"Who?"}\n' "$city" >two.jsonl
+gives $'Show the employee.office_city of each employee.\nWho?' $'2\n' --interactive two.jsonl
+record "$city" '[2]' --rewrite
+has '"rewrite":\{"question":"Show the employee.office_city of each employee.",.*"sql":null,"result":null'
+sed -i 's/}$/,"candidates":["SELECT name FROM employee"]}/' in.jsonl
+check "candidates are left out" 0 "^1 records" ask --rewrite in.jsonl -o out.jsonl
+has '"candidates":null.*"rewrite":\{"question":"Show the employee.office_city'
+for bad in "--parser x" "--candidates x" "--simulate"; do
+    # shellcheck disable=SC2086
+    check "--rewrite $bad" 2 "expected none of --parser, --candidates and --simulate" ask --rewrite $bad in.jsonl
+done
+check "--rewrite without a part" 2 "expected a detector or --tagger" ask --rewrite --detector none in.jsonl
+check "--simulate without candidates" 7 "the record has no candidates" ask --simulate --detector none two.jsonl -o out.jsonl
+
+# --- over HTTP: the session is the whole state, and is checked
+command -v curl >/dev/null || finish
+AMBIT_LOG=info "$bin/ambit-infer" ask --db firm.sqlite --device cpu "${heuristic[@]}" --serve 127.0.0.1:0 2>log &
+server=$!
+trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+until port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log) && [ -n "$port" ]; do
+    kill -0 $server 2>/dev/null || { grep -q 'no libmicrohttpd' log && finish; fail "no service: $(cat log)"; }
+    sleep 0.05
+done
+post() { curl -s --max-time 60 -H 'Content-Type: application/json' -d "$2" "http://127.0.0.1:$port$1" >out.jsonl; }
+session() { sed -E 's/^.*,"session":(\{.*\})(,"id":[^}]*)?\}$/\1/' out.jsonl; }
+post /ask "{\"question\":\"$both\"}"
+has '"ask":\{.*"element":"employee.home_city".*"rewrite":null'
+post /answer "{\"session\":$(session),\"answer\":2}"
+has '"ask":\{.*"text":"Two columns fit what you wrote, \\"status\\"'
+open=$(session)
+post /answer "{\"session\":$open,\"answer\":\"orders\"}"
+has '"ask":null,"stop":"settled".*"rewrite":\{"question":"Show the employee.office_city of each employee and the orders.status."'
+ended=$(session)
+post /undo "{\"session\":$ended}"
+has '"ask":\{.*"text":"Two columns fit what you wrote, \\"status\\"'
+for bad in 's/"element_choice":1/"element_choice":2/@element_choice.*expected 0 to 1, got 2' \
+    's/"end":13,"alternatives"/"end":99,"alternatives"/@\\"end\\": expected 9 to 46, got 99' \
+    's/"element":"employee.office_city"/"element":"employee.age"/@expected the name of a table or of a table.column' \
+    's/"element_choices":\[/"element_choices":[7,/@element_choices'; do
+    broken=$(sed "${bad%%@*}" <<<"$open")
+    [ "$broken" != "$open" ] || complain "${bad%%@*}" "changes nothing in $open"
+    post /answer "{\"session\":$broken,\"answer\":1}"
+    has "\"error\":.*${bad#*@}"
+done
+post /ask '{"question":"Show the email of each employee."}'
+has '"ask":null,"stop":"no-candidates","rewrite":\{.*"sql":"SELECT email FROM employee","result":\{"status":"ok"'
+finish
