@@ -313,7 +313,7 @@ static json_t *candidates_part(const struct asked *k)
 static void put_outcome(struct pipeline *a, json_t *line, const char *db_id, const struct choose_outcome *o)
 {
     const char *sql = a->q->rewrite ? NULL : o->sql;
-    json_t *rows = sql ? pipeline_rows(a, db_id, sql) : NULL;
+    json_t *rows = sql ? pipeline_rows(a, db_id, sql, a->q->rows) : NULL;
 
     json_object_set(line, "rewrite", o->rewrite ? o->rewrite : json_null());
     json_object_set_new(line, "sql", sql ? json_string(sql) : json_null());

@@ -6,16 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The statement of a dialogue, which the caller frees, or NULL with err. */
+static char *statement_of(const struct session *s, const char *where, struct error *err)
+{
+    struct choose_outcome o = { 0 };
+
+    if (choose_is(s)) {
+        int rc = choose_outcome(&o, s, where, err);
+        char *sql = o.sql ? xstrdup(o.sql) : NULL;
+        choose_outcome_release(&o);
+        if (rc == 0 && !sql)
+            error_set(err, EXIT_CODE_DATA, "%s: the dialogue has no statement: it only rewrites the question", where);
+        return sql;
+    }
+    if (s->why != STOP_ESCALATE)
+        return xstrdup(s->current.sql[posterior_best(&s->current.dialogue.now)]);
+    error_set(err, EXIT_CODE_DATA, "%s: the dialogue has no statement: no candidate is meant", where);
+    return NULL;
+}
+
 json_t *session_rows(struct pipeline *a, struct session *s, const char *where, struct error *err)
 {
     const char *db_id = json_string_value(json_object_get(json_object_get(s->value, "record"), "db_id"));
-    const char *sql = s->current.sql[posterior_best(&s->current.dialogue.now)];
+    char *sql = statement_of(s, where, err);
 
-    if (s->why == STOP_ESCALATE) {
-        error_set(err, EXIT_CODE_DATA, "%s: the dialogue has no statement: no candidate is meant", where);
+    if (!sql)
         return NULL;
-    }
     json_t *result = pipeline_rows(a, db_id, sql, SESSION_ROWS_MAX);
+    free(sql);
     if (json_object_get(result, "rows"))
         return result;
     const char *why = json_string_value(json_object_get(result, "message"));

@@ -179,6 +179,13 @@ for bad in 's/"element_choice":1/"element_choice":2/@element_choice.*expected 0 
     post /answer "{\"session\":$broken,\"answer\":1}"
     has "\"error\":.*${bad#*@}"
 done
+post /rows "{\"session\":$ended}"
+has 'the dialogue has no statement: it only rewrites the question'
+post /ask "{\"question\":\"$city\"}"
+post /answer "{\"session\":$(session),\"answer\":1}"
+has '"sql":"SELECT home_city FROM employee"'
+post /rows "{\"session\":$(session)}"
+[ "$(cat out.jsonl)" = $'home_city\nOslo\nVoss' ] || complain "rows" "$(cat out.jsonl)"
 post /ask '{"question":"Show the email of each employee."}'
 has '"ask":null,"stop":"no-candidates","rewrite":\{.*"sql":"SELECT email FROM employee","result":\{"status":"ok"'
 finish
