@@ -232,8 +232,10 @@ static void draw_keys(FILE *f, const struct drawing *d)
 
 static void write_drawing(FILE *f, struct drawing *d)
 {
-    fprintf(f, "<div class=\"schema\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"",
-            d->width, d->height, d->width, d->height);
+    fprintf(
+        f,
+        "<div class=\"schema\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"schema of ",
+        d->width, d->height, d->width, d->height);
     html_text(f, text_shorten(&d->text, d->schema->db_id, TITLE));
     fputs("\">\n", f);
     for (int i = 0; i < d->n_boxes; i++)

@@ -863,7 +863,9 @@ int ask_serve(const struct ask_request *q, const struct http_settings *http, str
                                          "/detect", "/schema", "/rows", NULL };
     struct ask_server *s = xcalloc(1, sizeof *s);
     char *health = health_text(q);
-    const struct http_page pages[] = { { "/", "text/html; charset=utf-8", ask_page, ask_page_bytes },
+    const struct http_page pages[] = { { "/", "text/html; charset=utf-8", ask_page_html, ask_page_html_bytes },
+                                       { "/page.css", "text/css; charset=utf-8", ask_page_css, ask_page_css_bytes },
+                                       { "/page.js", "text/javascript; charset=utf-8", ask_page_js, ask_page_js_bytes },
                                        { "/health", "application/json", health, strlen(health) } };
     static const struct http_told told[] = { { "/databases", tell_databases } };
     const struct http_service service = { .user = s,

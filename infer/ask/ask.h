@@ -54,8 +54,8 @@ int ask_person(const struct ask_request *q, const char *input, struct error *err
  */
 int ask_serve(const struct ask_request *q, const struct http_settings *http, struct error *err);
 
-/* The bytes of page.html, an array that the build generates. */
-extern const char ask_page[];
-extern const size_t ask_page_bytes;
+/* The bytes of page.html, page.css and page.js, arrays that the build generates. */
+extern const char ask_page_html[], ask_page_css[], ask_page_js[];
+extern const size_t ask_page_html_bytes, ask_page_css_bytes, ask_page_js_bytes;
 
 #endif

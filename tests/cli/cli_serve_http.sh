@@ -89,7 +89,7 @@ says own '"from":"record","n":1' "$(post /ask '{"question":"Who?","candidates":[
 says nothing '"candidates":null,.*"stop":"no-candidates"' "$(post /ask '{"question":"Who?"}')"
 says schema '"db_id":"gym".*"table_names_original":\["trainer"\]' "$(post /schema '{}')"
 drawn=$(post /schema '{"alternatives":["trainer.FEE_of_trainer","trainer"]}')
-says schema '"drawing":"<style>.*aria-label=..gym..' "$drawn"
+says schema '"drawing":"<style>.*aria-label=..schema of gym..' "$drawn"
 [ "$(grep -o 'class=."named' <<<"$drawn" | wc -l)" = 2 ] || complain schema "does not mark both: $drawn"
 says databases '^\{"databases":\["gym"\]\}' "$(fetch "$url/databases")"
 says id '^\{"id":"a",' "$(post /ask '{"id":"a","question":"Who?"}')"
@@ -98,7 +98,21 @@ says health '^\{"status":"ok","db_id":"gym","detector":false,' "$(fetch "$url/he
 page=$(fetch "$url/")
 says page '<title>ambit</title>' "$page"
 says page '</html>' "$page"
-grep -oE '(src|href|url\(|import)[^a-z]{0,3}https?://[^"]*' <<<"$page" && complain page "needs something of the network"
+style=$(fetch -D head "$url/page.css")
+says style '^Content-Type: text/css' "$(cat head)"
+script=$(fetch -D head "$url/page.js")
+says script '^Content-Type: text/javascript' "$(cat head)"
+says script "^'use strict';" "$script"
+grep -oE '(src|href|url\(|import)[^a-z]{0,3}https?://[^"]*' <<<"$page$style$script" && complain page "needs something of the network"
+grep -nE '<script>|<style|style=| on[a-z]+=' <<<"$page" && complain page "has inline code, which the policy forbids"
+grep -nE 'innerHTML|insertAdjacentHTML|document\.write|eval\(|new Function' <<<"$script" && complain script "runs texts as code"
+policy=$(fetch -D - -o shown "$url/" | grep -i '^content-security-policy:')
+says policy "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" "$policy"
+# every control has a label, every label a control, and the parts are inside <main>
+grep -oE '<(input|select)[^>]*' <<<"$page" | grep -oE 'id="[a-z]+"' >controls
+[ "$(wc -l <controls)" = 3 ] || complain page "has other controls: $(cat controls)"
+while read -r control; do says "control $control" "<label for=${control#id=}>[A-Z]" "$page"; done <controls
+says main '<main id="main">.*id="question".*id="status" role="status".*id="schema".*</main>' "$(tr '\n' ' ' <<<"$page")"
 says metrics '^ambit_questions_total 5$' "$(fetch "$url/metrics")"
 says metrics '^ambit_http_request_seconds_count 13$' "$(fetch "$url/metrics")"
 
@@ -138,6 +152,11 @@ status 404 'nothing here' "$url/../etc/passwd" --path-as-is
 status 405 'expected POST' "$url/ask"
 status 405 'expected GET' -H "$json" -d '{}' "$url/health"
 status 405 'expected GET' -H "$json" -d '{}' "$url/databases"
+status 405 'expected GET' -H "$json" -d '{}' "$url/page.js"
+for path in /page.js/ /PAGE.JS /page.html //page.js /%2e%2e/page.js /./page.js /.. /%2fetc/passwd; do
+    status 404 'nothing here' --path-as-is "$url$path"
+done
+status 200 "^'use strict'" "$url/page.js?v=1"
 status 405 'expected GET or POST' -X DELETE "$url/ask"
 status 415 'expected Content-Type' -d '{"question":"Who?"}' "$url/ask"
 status 415 'expected Content-Type' -H 'Content-Type: text/plain' -d '{"question":"Who?"}' "$url/ask"
@@ -252,9 +271,6 @@ for path in ask detect schema; do
 done
 status 400 'expected one of the 3 databases' -H "$json" -d '{"record":{"question":"Who?","candidates":["SELECT 1"]}}' "$url/start"
 says folder '"db_id":"inside"' "$(post /ask '{"question":"Who?","db_id":"inside"}')"
-page=$(fetch "$url/")
-says page '<select id="database"' "$page"
-says page "'/databases'" "$page"
 rm -r dbs/b.sqlite dbs/inside
 says databases '^\{"databases":\["a"\]\}' "$(fetch "$url/databases")"
 says only '"db_id":"a"' "$(post /ask '{"question":"Who?"}')"
