@@ -115,10 +115,10 @@ static int add_messages(struct annotate_job *run, const struct annotation *a, co
                         struct error *bad)
 {
     static const enum prompt_kind kinds[] = {
-        [ANNOTATE_INFILL] = PROMPT_FILL, [ANNOTATE_E2E] = PROMPT_E2E, [ANNOTATE_GOLD] = PROMPT_GOLD
-    };
-    static const char *const tasks[] = {
-        [ANNOTATE_INFILL] = "infill", [ANNOTATE_E2E] = "e2e", [ANNOTATE_GOLD] = "gold"
+        [ANNOTATE_INFILL] = PROMPT_FILL,
+        [ANNOTATE_E2E] = PROMPT_E2E,
+        [ANNOTATE_GOLD] = PROMPT_GOLD,
+        [ANNOTATE_PAIRS] = PROMPT_PAIRS,
     };
     const char *database = prompter_database(&run->prompter, path, bad);
     if (!database)
@@ -128,7 +128,7 @@ static int add_messages(struct annotate_job *run, const struct annotation *a, co
     json_t *messages = prompter_messages(&run->prompter, kinds[run->q->target], slots, target);
     if (!messages)
         return error_set(bad, EXIT_CODE_DATA, "the prompt is not UTF-8");
-    json_object_set_new(found, "task", json_string(tasks[run->q->target]));
+    json_object_set_new(found, "task", json_string(annotate_targets[run->q->target]));
     return json_object_set_new(found, "messages", messages);
 }
 
@@ -253,8 +253,8 @@ static const struct option annotate_options[] = {
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_JSONL_OPTION(AT(out)),
-    CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
-                  "missing interpretations, SQL of all, or text of all", .group = "generation"),
+    CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold|pairs",
+                  "missing interpretations, SQL of all, text of all, or both of all", .group = "generation"),
     FLAG_OPTION("published", AT(published), "filter as \"Disambiguate First, Parse Later\" does"),
     PROMPTER_OPTIONS(AT(prompt)),
     { 0 },
@@ -362,13 +362,13 @@ static enum exit_code run_prompts(const struct call *call, struct error *err)
 
     if (prompts_write(a->out, a->force, err))
         return err->code;
-    log_info("%s: eight prompts written; use them with --prompt-dir", a->out);
+    log_info("%s: nine prompts written; use them with --prompt-dir", a->out);
     return EXIT_CODE_OK;
 }
 
 static const struct file_note prompts_files[] = {
     { "DIR/def.txt, DIR/fill.txt, DIR/sql.txt, DIR/rewrite.txt, DIR/e2e.txt, DIR/gold.txt, DIR/e2e-shots.txt, "
-      "DIR/correct.txt",
+      "DIR/correct.txt, DIR/pairs.txt",
       "the prompts" },
     { 0 },
 };
@@ -379,8 +379,9 @@ static const struct command prompts_mode = {
     OPTIONS(prompts_options, prompts_defaults),
     .details = "def.txt asks for all interpretations, fill.txt for the missing ones, sql.txt for the SQL of one, "
                "rewrite.txt for a question with another name, e2e.txt and e2e-shots.txt for the SQL of all, "
-               "gold.txt for the text of all, correct.txt for a review of interpretations. Each {} is a slot: "
-               "database, question or existing interpretations. Guide: docs/guides/infilling-data.md.",
+               "gold.txt for the text of all, correct.txt for a review of interpretations, pairs.txt for all "
+               "interpretations with their SQL. Each {} is a slot: database, question or existing interpretations. "
+               "Guide: docs/guides/infilling-data.md.",
     .examples = { "ambit-data infilling prompts -o prompts", "ambit-data infilling prompts --out prompts/changed" },
     .files = prompts_files,
     .run = run_prompts,
@@ -391,9 +392,10 @@ static const struct command *const modes[] = { &rewrite_mode, &annotate_mode, &s
 const struct command command_infilling = {
     .name = "infilling",
     .summary = "make training data of infilling models",
-    .details = "`rewrite` writes the interpretations of ambiguous questions in words, `annotate` the training examples "
-               "of infilling models and of two baselines. `MODE --help` has the details of a mode. Guide: "
-               "docs/guides/infilling-data.md.",
+    .details =
+        "`rewrite` writes the interpretations of ambiguous questions in words, `annotate` the training examples "
+        "of infilling models and of models that write everything at once. `MODE --help` has the details of a mode. Guide: "
+        "docs/guides/infilling-data.md.",
     .examples = { "ambit-data infilling rewrite ambiguous.jsonl --db altered -o rewritten.jsonl",
                   "ambit-data infilling annotate rewritten.jsonl --db altered -o examples.jsonl" },
     .modes = modes,

@@ -199,16 +199,28 @@ static json_t *gold_json(const struct annotate_gold *g)
     return json_pack("{s:s*, s:s}", "text", g->text, "sql", g->sql);
 }
 
-/* The part of a gold in the target; NULL with an error. */
-static const char *part_of(const struct annotation *a, int gold, enum annotate_target target, struct error *err)
+const char *const annotate_targets[] = { "infill", "e2e", "gold", "pairs" };
+
+/* Writes a gold's part of the target. -1 with err. */
+static int write_part(FILE *out, const struct annotation *a, int gold, enum annotate_target target, struct error *err)
 {
     const struct annotate_gold *g = &a->golds[gold];
+    size_t n = strlen(g->sql);
 
-    if (target == ANNOTATE_E2E)
-        return g->sql;
-    if (!g->text)
-        error_set(err, EXIT_CODE_DATA, "gold %d: --target gold requires a text", gold + 1);
-    return g->text;
+    if (target != ANNOTATE_E2E && !g->text)
+        return error_set(err, EXIT_CODE_DATA, "gold %d: --target %s requires a text", gold + 1,
+                         annotate_targets[target]);
+    if (gold > 0)
+        fputs(target == ANNOTATE_GOLD ? "\n" : "\n\n", out);
+    if (target != ANNOTATE_E2E)
+        fputs(g->text, out);
+    if (target == ANNOTATE_PAIRS)
+        fputc('\n', out);
+    if (target != ANNOTATE_GOLD)
+        fputs(g->sql, out);
+    if (target == ANNOTATE_PAIRS && !(n && g->sql[n - 1] == ';'))
+        fputc(';', out);
+    return 0;
 }
 
 json_t *annotation_target_json(const struct annotation *a, enum annotate_target target, struct error *err)
@@ -217,15 +229,15 @@ json_t *annotation_target_json(const struct annotation *a, enum annotate_target 
     size_t size;
     FILE *out = open_memstream(&text, &size);
     json_t *golds = json_array(), *o = NULL;
-    const char *part = "";
+    int rc = 0;
 
     CHECK(out, "out of memory");
-    for (int g = 0; g < a->n_golds && (part = part_of(a, g, target, err)); g++) {
-        fprintf(out, "%s%s", g == 0 ? "" : target == ANNOTATE_E2E ? "\n\n" : "\n", part);
+    for (int g = 0; g < a->n_golds && rc == 0; g++) {
+        rc = write_part(out, a, g, target, err);
         json_array_append_new(golds, gold_json(&a->golds[g]));
     }
     CHECK(fclose(out) == 0, "out of memory");
-    if (part)
+    if (rc == 0)
         o = json_pack("{s:s, s:O}", "target", text, "golds", golds);
     json_decref(golds);
     free(text);

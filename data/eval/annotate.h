@@ -63,12 +63,17 @@ int annotate_published(struct annotation *a, struct exec_db *db, struct python_r
 
 /* The targets of training records. The authors train two other systems, which see no existing interpretations.
  * ANNOTATE_E2E writes the SQL of all interpretations, separated by empty lines (PROMPT_E2E). ANNOTATE_GOLD writes
- * their texts, one a line (PROMPT_GOLD). */
-enum annotate_target { ANNOTATE_INFILL, ANNOTATE_E2E, ANNOTATE_GOLD };
+ * their texts, one a line (PROMPT_GOLD). ANNOTATE_PAIRS writes each text and, on the next line,
+ * its SQL with a semicolon (PROMPT_PAIRS). Empty lines separate the pairs. The completions of IntentRL hold such pairs
+ * (Saparina and Lapata 2025, arXiv 2511.10453). */
+enum annotate_target { ANNOTATE_INFILL, ANNOTATE_E2E, ANNOTATE_GOLD, ANNOTATE_PAIRS };
+/* Names of the targets, which are also the field "task" of the records. */
+extern const char *const annotate_targets[];
 
 /* Checks that the golds run and differ, by the published or the strict rule. -1 with EXIT_CODE_DATA. */
 int annotate_golds(const struct annotation *a, struct exec_db *db, bool published, struct error *err);
-/* The fields target and golds of a training record of E2E or GOLD. NULL with EXIT_CODE_DATA if GOLD lacks a text. */
+/* The fields target and golds of a training record of a target other than INFILL. NULL with EXIT_CODE_DATA if GOLD
+ * or PAIRS lacks a text. */
 json_t *annotation_target_json(const struct annotation *a, enum annotate_target target, struct error *err);
 
 /* The filters alone, on a trial of all the record's SQL. They fill existing and dropped; the honest one also same_as.

@@ -86,6 +86,14 @@ static const struct {
                          "Candidate interpretations:\n\n{}\n\n"
                          "Provide the interpretations that accurately reflect the meaning (or one of the possible meanings) "
                          "of the question.\n" },
+    [PROMPT_PAIRS] = { "pairs.txt", 2,
+                       "The task is to interpret a question in English about a database and to answer it with SQL. The "
+                       "question may be ambiguous. Write every interpretation of the question on one line, and on the "
+                       "next line the SQL query for this interpretation, which ends with a semicolon. Separate "
+                       "interpretations with an empty line. If the question has a single meaning, write a single "
+                       "interpretation. Do not include any explanations.\n\n"
+                       "Given the following SQLite database schema:\n\n{}\n\n"
+                       "Question:\n{}\n\n" },
     [PROMPT_GOLD] = { "gold.txt", 2, /* it begins with a quote, as published */
                       "\"Provide all possible interpretations for ambiguous questions in English. The question may be "
                       "phrased as an instruction or command and will relate to the given database:\n\n{}\n\n"
@@ -169,7 +177,8 @@ int prompts_open(struct prompts *p, const char *dir, struct error *err)
     if (dir && !found)
         return error_set(
             err, EXIT_CODE_USAGE,
-            "%s: expected def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt, e2e-shots.txt or correct.txt, got none",
+            "%s: expected def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt, e2e-shots.txt, correct.txt or pairs.txt, "
+            "got none",
             dir);
     return 0;
 }

@@ -3,8 +3,8 @@
  *
  * The built-in prompts equal those of "Disambiguate First, Parse Later" byte for byte, because adapters were trained
  * with them. correct.txt has the words of the paper's appendix F; its blank lines are those of fill.txt, because the
- * published program lacks it. A folder with files of the same names replaces prompts. The contents of slots are not
- * checked.
+ * published program lacks it. pairs.txt is ambit's own. A folder with files of the same names replaces prompts. The
+ * contents of slots are not checked.
  */
 #ifndef DATA_PROMPT_PROMPT_H
 #define DATA_PROMPT_PROMPT_H
@@ -20,6 +20,7 @@ enum prompt_kind {
     PROMPT_GOLD,      /* gold.txt: database, question; asks for all interpretations, for models trained on gold */
     PROMPT_E2E_SHOTS, /* e2e-shots.txt: few-shot examples (prompter.h), database, question; as e2e.txt */
     PROMPT_CORRECT,   /* correct.txt: database, question, candidates; asks for the correct and the missing ones */
+    PROMPT_PAIRS,     /* pairs.txt: database, question; asks for every interpretation with its SQL */
     PROMPT_KINDS
 };
 
@@ -29,7 +30,7 @@ struct prompts {
     char *text[PROMPT_KINDS];
 };
 
-/* The built-in prompts, replaced by those in dir unless it is NULL. -1 with EXIT_CODE_USAGE: dir has none of the eight
+/* The built-in prompts, replaced by those in dir unless it is NULL. -1 with EXIT_CODE_USAGE: dir has none of the nine
  * files, or a file with another number of slots; with EXIT_CODE_DATA: a file cannot be read. The caller releases
  * either way. */
 int prompts_open(struct prompts *p, const char *dir, struct error *err);
@@ -44,7 +45,7 @@ uint64_t prompts_hash(const struct prompts *p);
 /* The prompt with its slots filled, one text for each slot. The caller frees. */
 char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *const *slots);
 
-/* Writes the eight built-in templates into dir, which is created if necessary. */
+/* Writes the nine built-in templates into dir, which is created if necessary. */
 int prompts_write(const char *dir, bool force, struct error *err);
 
 /*

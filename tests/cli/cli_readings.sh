@@ -154,8 +154,8 @@ expect 0 'context:.n.n[a-z ]+: [a-z ,]+.n[a-z ]+: ' annotate in.jsonl --context 
 expect 0 'INSERT INTO' annotate in.jsonl --rows 1
 expect 0 'CREATE TABLE' annotate in.jsonl --rows 0
 grep -q 'INSERT INTO' shown && complain "--rows 0" "shows rows"
-expect 0 'eight prompts' data infilling prompts -o prompts
-[ "$(find prompts -name '*.txt' | wc -l)" = 8 ] || complain "prompts" "does not write eight files"
+expect 0 'nine prompts' data infilling prompts -o prompts
+[ "$(find prompts -name '*.txt' | wc -l)" = 9 ] || complain "prompts" "does not write nine files"
 printf 'D:{}\nQ:{}\nE:{}\nM:' >prompts/fill.txt
 expect 0 '.nQ:Which one\?.nE:The first one of all\?.nM:"' annotate in.jsonl --prompt-dir prompts
 printf '{} {}' >prompts/fill.txt

@@ -4,6 +4,7 @@
 #include "data/corpora/ambrosia.h"
 #include "data/db/db_cache.h"
 #include "data/eval/annotate.h"
+#include "data/prompt/model_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,46 @@ static void nothing_and_everything(void **state)
     json_decref(found);
 }
 
+/* The target of a record without interpretations. */
+static void assert_target(enum annotate_target target, const char *golds, const char *wanted)
+{
+    json_t *record =
+        json_pack("{s:s, s:s, s:o}", "db_id", "shop", "question", "Which?", "golds", json_loads(golds, 0, NULL));
+    struct error err = { 0 };
+    struct annotation a;
+
+    assert_int_equal(annotation_read(&a, record, "in.jsonl: line 1", &err), 0);
+    json_t *found = annotation_target_json(&a, target, &err);
+    if (found)
+        assert_string_equal(json_string_value(json_object_get(found, "target")), wanted);
+    else
+        assert_error(err, wanted);
+    json_decref(found);
+    annotation_release(&a);
+    json_decref(record);
+}
+
+/* The statements of pairs are read back without their texts. */
+static void targets(void **state)
+{
+    const char *golds = "[" CHEAP ", {\"text\": \"All?\", \"sql\": \"SELECT name\\nFROM item;\"}]";
+    const char *cheap = "SELECT name FROM item ORDER BY price LIMIT 1",
+               *pairs = "The cheapest item?\n"
+                        "SELECT name FROM item ORDER BY price LIMIT 1;\n\nAll?\nSELECT name\nFROM item;";
+    struct text_items found = { 0 };
+    (void)state;
+
+    assert_target(ANNOTATE_E2E, golds, "SELECT name FROM item ORDER BY price LIMIT 1\n\nSELECT name\nFROM item;");
+    assert_target(ANNOTATE_GOLD, golds, "The cheapest item?\nAll?");
+    assert_target(ANNOTATE_PAIRS, golds, pairs);
+    assert_target(ANNOTATE_PAIRS, "[{\"sql\": \"SELECT 1\"}, " CHEAP "]", "gold 1: --target pairs requires a text");
+    output_sql(&found, pairs, false);
+    assert_int_equal(found.n, 2);
+    assert_string_equal(found.items[0], cheap);
+    assert_string_equal(found.items[1], "SELECT name\nFROM item");
+    text_items_release(&found);
+}
+
 static void published(void **state)
 {
     (void)state;
@@ -301,10 +342,15 @@ static void ambrosia_at_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(python_draws),  cmocka_unit_test(words_and_lengths),
-        cmocka_unit_test(honest),        cmocka_unit_test(nothing_and_everything),
-        cmocka_unit_test(published),     cmocka_unit_test(records_that_fail),
-        cmocka_unit_test(ambrosia_rows), cmocka_unit_test(ambrosia_at_hand),
+        cmocka_unit_test(python_draws),
+        cmocka_unit_test(words_and_lengths),
+        cmocka_unit_test(honest),
+        cmocka_unit_test(targets),
+        cmocka_unit_test(nothing_and_everything),
+        cmocka_unit_test(published),
+        cmocka_unit_test(records_that_fail),
+        cmocka_unit_test(ambrosia_rows),
+        cmocka_unit_test(ambrosia_at_hand),
     };
     return cmocka_run_group_tests_name("annotate", tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ static const struct {
     [PROMPT_GOLD] = { 219, 0x62200988c2d433ff, "\"Provide all possible", "Question:\n{}\n\n" },
     [PROMPT_E2E_SHOTS] = { 634, 0xeb4a29f3ad660c07, "The task is to write SQL", "following:\n{}\n\n" },
     [PROMPT_CORRECT] = { 682, 0x12a94a81a7a6d79f, "The task is to review", "of the question.\n" },
+    [PROMPT_PAIRS] = { 478, 0x45cf57ee45a08ad3, "The task is to interpret", "Question:\n{}\n\n" }, /* of ambit */
 };
 
 static void test_bytes(void **state)
