@@ -84,8 +84,10 @@ static void test_advantages(void **state)
 
 /* --- the reward of a completion */
 
-#define RECORD(id, covered)                                                                                            \
-    "{\"id\": \"" id "\", \"db_id\": \"shop\", \"question\": \"Which prices " id "?\", \"golds\": ["                   \
+#define RECORD(id, covered) "{" SHOP(id, covered)
+#define PAIRS(id) "{\"task\": \"pairs\", " SHOP(id, "null")
+#define SHOP(id, covered)                                                                                              \
+    "\"id\": \"" id "\", \"db_id\": \"shop\", \"question\": \"Which prices " id "?\", \"golds\": ["                    \
     "{\"text\": \"The old price.\", \"sql\": \"SELECT old FROM item\", \"covered_by\": " covered "},"                  \
     "{\"text\": \"The new price.\", \"sql\": \"SELECT new FROM item\", \"covered_by\": null},"                         \
     "{\"text\": \"The kept price.\", \"sql\": \"SELECT kept FROM item\", \"covered_by\": null}],"                      \
@@ -112,13 +114,27 @@ static struct lm_request request(void)
     return q;
 }
 
-static void expect(struct reward_judge *j, const json_t *record, const char *text, double recall, int wrong)
+static struct reward judged(struct reward_judge *j, const json_t *record, const char *text)
 {
-    struct reward r = reward_of(j, record, text);
+    struct reward_input in = { record, text };
+    struct reward r;
+    struct error err;
+
+    if (reward_judge(j, &r, &in, 1, &err))
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* The value is recall or precision, less a quarter for each wrong interpretation. */
+static void expect(struct reward_judge *j, const json_t *record, const char *text, double recall, double precision,
+                   int wrong)
+{
+    struct reward r = judged(j, record, text);
 
     assert_int_equal(r.wrong, wrong);
     assert_true(fabs(r.recall - recall) < 1e-12);
-    assert_true(fabs(r.value - (recall - 0.25 * wrong)) < 1e-12);
+    assert_true(fabs(r.precision - precision) < 1e-12);
+    assert_true(fabs(r.value - ((reward_by_recall(record) ? recall : precision) - 0.25 * wrong)) < 1e-12);
 }
 
 static void judge_texts(struct reward_judge *j, json_t *lacking)
@@ -126,23 +142,51 @@ static void judge_texts(struct reward_judge *j, json_t *lacking)
     json_t *covered = json_deep_copy(lacking), *gold;
     size_t i;
 
-    expect(j, lacking, "The new price.\nThe kept price.", 1, 0);
-    expect(j, lacking, "the NEW  price", 0.5, 0);
-    expect(j, lacking, "", 0, 1);
-    expect(j, lacking, "<think>The new price.", 0, 1); /* truncated */
-    expect(j, lacking, "<think>The old price.</think>\nThe new price.", 0.5, 0);
-    expect(j, lacking, ANNOTATE_ALL_COVERED, 0, 0);
-    expect(j, lacking, "The new price.\nWhat is new", 0.5, 1);         /* the same again */
-    expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 2); /* the first is covered; the last does not run */
-    expect(j, lacking, "The price that nobody knows.\nThe kept price.", 0.5, 1);
+    assert_true(reward_by_recall(lacking));
+    expect(j, lacking, "The new price.\nThe kept price.", 1, 1, 0);
+    expect(j, lacking, "the NEW  price", 0.5, 1, 0);
+    expect(j, lacking, "", 0, 0, 1);
+    expect(j, lacking, "<think>The new price.", 0, 0, 1); /* truncated */
+    expect(j, lacking, "<think>The old price.</think>\nThe new price.", 0.5, 1, 0);
+    expect(j, lacking, ANNOTATE_ALL_COVERED, 0, 0, 0);
+    expect(j, lacking, "The new price.\nWhat is new", 0.5, 0.5, 1); /* the same again */
+    /* the first is covered; the last does not run */
+    expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 1 / 3.0, 2);
+    expect(j, lacking, "The price that nobody knows.\nThe kept price.", 0.5, 0.5, 1);
+    expect(j, lacking, "SELECT new FROM item", 0, 0, 1); /* SQL is no interpretation in words */
     json_array_foreach(json_object_get(covered, "golds"), i, gold)
         json_object_set_new(gold, "covered_by", json_integer(0));
-    expect(j, covered, ANNOTATE_ALL_COVERED, 1, 0);
-    expect(j, covered, "<think>\nNone.\n</think>\n" ANNOTATE_ALL_COVERED, 1, 0);
-    expect(j, covered, "", 0, 1);
-    expect(j, covered, "<think>All possible interpretations are covered", 0, 1);
-    expect(j, covered, "The new price.", 1, 1);
+    assert_false(reward_by_recall(covered));
+    expect(j, covered, ANNOTATE_ALL_COVERED, 1, 1, 0);
+    expect(j, covered, "<think>\nNone.\n</think>\n" ANNOTATE_ALL_COVERED, 1, 1, 0);
+    expect(j, covered, "", 0, 0, 1);
+    expect(j, covered, "<think>All possible interpretations are covered", 0, 0, 1);
+    expect(j, covered, "The new price.", 0, 0, 1);
     json_decref(covered);
+}
+
+/* Completions with statements, for a record of three golds and for the same record with the first gold alone. */
+static void judge_statements(struct reward_judge *j, json_t *several)
+{
+    json_t *one = json_deep_copy(several);
+
+    assert_true(reward_by_recall(several));
+    expect(j, several, "The new price.\nSELECT new FROM item;\n\nThe kept price.\nSELECT kept FROM item;", 2 / 3.0, 1,
+           0);
+    expect(j, several, "New words are no matter.\nSELECT old AS o FROM item AS i WHERE i.old > 0;", 1 / 3.0, 1, 0);
+    expect(j, several, "SELECT new FROM item;\nAgain\nSELECT new+0 FROM item;\nSELECT lost FROM item;", 1 / 3.0,
+           1 / 3.0, 2);
+    expect(j, several, "The old price.\nThe new price.\nThe kept price.", 0, 0, 1); /* known words have no effect */
+    expect(j, several, "DROP TABLE item; SELECT kept FROM item;", 1 / 3.0, 1, 0);   /* the reader skips changes */
+    expect(j, several, "<think>SELECT new FROM item;", 0, 0, 1);
+    expect(j, several, ANNOTATE_ALL_COVERED, 0, 0, 1);
+    json_array_remove(json_object_get(one, "golds"), 2);
+    json_array_remove(json_object_get(one, "golds"), 1);
+    assert_false(reward_by_recall(one));
+    expect(j, one, "SELECT old FROM item;", 1, 1, 0);
+    expect(j, one, "SELECT old FROM item;\nSELECT new FROM item;\nSELECT kept FROM item;", 1, 1 / 3.0, 2);
+    expect(j, one, "SELECT new FROM item;", 0, 0, 1);
+    json_decref(one);
 }
 
 static void open_trainer(struct reward_trainer *t, const struct lm_request *q)
@@ -154,14 +198,61 @@ static void open_trainer(struct reward_trainer *t, const struct lm_request *q)
         fail_msg("%s", err.text);
 }
 
-static void test_judge(void **state)
+static void test_known_words(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t;
+
+    (void)state;
+    q.settings.penalty = 0.25;
+    open_trainer(&t, &q);
+    judge_texts(&t.judge, t.lm.train.items[0].record);
+    run_close(&t.lm.run);
+}
+
+static void test_own_sql(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t;
+
+    (void)state;
+    q.settings.penalty = 0.25;
+    q.data = test_file(work, "pairs.jsonl", PAIRS("1"));
+    open_trainer(&t, &q);
+    judge_statements(&t.judge, t.lm.train.items[0].record);
+    run_close(&t.lm.run);
+}
+
+/* IntentRL's rewards have no penalty. */
+static void test_no_penalty(void **state)
 {
     struct lm_request q = request();
     struct reward_trainer t;
 
     (void)state;
     open_trainer(&t, &q);
-    judge_texts(&t.judge, t.lm.train.items[0].record);
+    struct reward r = judged(&t.judge, t.lm.train.items[0].record, "The new price.\nLost.\nWrong.\nThe kept price.");
+    assert_true(r.value == 1 && r.wrong == 2);
+    run_close(&t.lm.run);
+}
+
+/* All records have one task. */
+static void test_tasks(void **state)
+{
+    struct lm_request q = request();
+    struct reward_trainer t;
+    struct error err;
+
+    (void)state;
+    q.data = test_file(work, "mixed.jsonl", PAIRS("1") RECORD("2", "null"));
+    reward_trainer_init(&t, &q);
+    assert_int_equal(run_open(&t.lm.run, &err), -1);
+    assert_error(err, "mixed.jsonl: record of id \"2\"", "\"task\" is \"infill\"", "expected \"pairs\"");
+    run_close(&t.lm.run);
+    q.data = test_file(work, "mixed.jsonl", "{\"task\": \"sing\"," SHOP("1", "null"));
+    reward_trainer_init(&t, &q);
+    assert_int_equal(run_open(&t.lm.run, &err), -1);
+    assert_error(err, "record of id \"1\"", "\"sing\"", "pairs or e2e");
     run_close(&t.lm.run);
 }
 
@@ -206,10 +297,11 @@ static void run_alone(struct ctx *c, void *arg)
     tape_backward(c, op_sum(c, nll, batch_f32(c, &a->scale, 1, 1, F32)));
 }
 
-static void add_alone(struct reward_trainer *t, const struct reward_completion *a, int prompts)
+/* tokens: of all completions of the prompt. */
+static void add_alone(struct reward_trainer *t, const struct reward_completion *a, int prompts, int64_t tokens)
 {
     struct run *r = &t->lm.run;
-    double share = 1.0 / (prompts * 3.0 * (double)(a->n - a->prompt));
+    double share = 1.0 / (prompts * (double)tokens);
     struct alone one = { t, a, (float)(share * a->advantage) };
     struct error err;
 
@@ -253,6 +345,15 @@ static double distance(const float *a, const float *b, int64_t n)
     return sqrt(squares / all);
 }
 
+static int64_t tokens_of(const struct reward_group *g)
+{
+    int64_t n = 0;
+
+    for (int k = 0; k < g->n; k++)
+        n += g->answers[k].n - g->answers[k].prompt;
+    return n;
+}
+
 static void test_gradient(void **state)
 {
     struct lm_request q = request();
@@ -270,7 +371,7 @@ static void test_gradient(void **state)
     for (int i = 0; i < t.n_groups; i++)
         for (int k = 0; k < 3; k++)
             if (t.groups[i].example == examples[0] || t.groups[i].example == examples[1])
-                add_alone(&t, &t.groups[i].answers[k], 2);
+                add_alone(&t, &t.groups[i].answers[k], 2, tokens_of(&t.groups[i]));
     float *want = take_gradients(&t, &n);
     print_message("gradients of a step and of its answers alone differ by %.1e\n", distance(got, want, n));
     assert_true(distance(got, want, n) < 2e-5);
@@ -318,9 +419,8 @@ static void test_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_advantages),
-        cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_advantages), cmocka_unit_test(test_known_words), cmocka_unit_test(test_own_sql),
+        cmocka_unit_test(test_no_penalty), cmocka_unit_test(test_tasks),       cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_state),
     };
 

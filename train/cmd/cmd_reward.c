@@ -23,11 +23,11 @@ static const struct file_note files[] = {
 
 const struct command command_reward = {
     .name = "reward",
-    .summary = "train the infilling model by rewards from execution",
+    .summary = "train a language model by rewards from execution",
     OPTIONS(reward_request_table, reward_request_defaults),
     .details =
-        "For each prompt of --data the model samples completions. The reward is the fraction of missing golds that "
-        "their interpretations find on --db, minus a penalty for wrong ones. The loss is that of IntentRL and DAPO. "
+        "For each prompt of --data the model samples completions. Their SQL runs on --db. The reward is the recall of "
+        "the golds for ambiguous questions and precision for others, as in IntentRL. The loss is that of DAPO. "
         "A stopped run continues with --resume and ends with the same weights, bit for bit. "
         "Guide: docs/guides/train-reward.md.",
     .examples = { "ambit-train reward --base merged --data train.jsonl --valid valid.jsonl --db databases --out runs/reward",

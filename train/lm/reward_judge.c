@@ -68,8 +68,19 @@ static struct exec_db *database_of(struct reward_judge *j, const json_t *record,
     return db;
 }
 
-/* SQL of all golds, or of the missing ones only; borrowed. */
-static struct trial_texts gold_sql(const json_t *record, bool missing)
+static const char *task_of(const json_t *record)
+{
+    const char *task = json_string_value(json_object_get(record, "task"));
+    return task ? task : "infill";
+}
+
+static bool is_infill(const json_t *record)
+{
+    return strcmp(task_of(record), "infill") == 0;
+}
+
+/* SQL of all golds, or of those only that a completion is to find; borrowed. */
+static struct trial_texts gold_sql(const json_t *record, bool to_find)
 {
     struct trial_texts t = { 0 };
     const json_t *gold;
@@ -77,7 +88,7 @@ static struct trial_texts gold_sql(const json_t *record, bool missing)
 
     json_array_foreach(json_object_get(record, "golds"), i, gold)
     {
-        if (missing && json_is_integer(json_object_get(gold, "covered_by")))
+        if (to_find && is_infill(record) && json_is_integer(json_object_get(gold, "covered_by")))
             continue;
         GROW(t.sql, t.n, t.cap);
         t.sql[t.n++] = json_string_value(json_object_get(gold, "sql"));
@@ -85,12 +96,47 @@ static struct trial_texts gold_sql(const json_t *record, bool missing)
     return t;
 }
 
-int reward_missing(const json_t *record)
+/* Whether the reward of a record with so many golds to find is recall. */
+static bool by_recall(const json_t *record, int golds)
 {
-    struct trial_texts missing = gold_sql(record, true);
+    return golds > (is_infill(record) ? 0 : 1);
+}
 
-    free(missing.sql);
-    return missing.n;
+bool reward_by_recall(const json_t *record)
+{
+    struct trial_texts golds = gold_sql(record, true);
+
+    free(golds.sql);
+    return by_recall(record, golds.n);
+}
+
+/* ---- checks ---- */
+
+/* The first record chooses the function. */
+static int choose(struct reward_judge *j, const json_t *record, const char *where, struct error *err)
+{
+    static const struct {
+        const char *task;
+        reward_function *judge;
+    } functions[] = { { "infill", reward_known_words },
+                      { "gold", reward_known_words },
+                      { "pairs", reward_own_sql },
+                      { "e2e", reward_own_sql } };
+    const char *task = task_of(record);
+
+    if (j->task && strcmp(j->task, task))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"task\" is \"%.100s\", expected \"%s\" as in the first record", where, task,
+                         j->task);
+    for (int i = 0; i < ARRAY_LEN(functions) && !j->task; i++)
+        if (strcmp(functions[i].task, task) == 0) {
+            j->task = task;
+            j->judge = functions[i].judge;
+        }
+    if (!j->task)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"task\" is \"%.100s\", expected infill, gold, pairs or e2e",
+                         where, task);
+    return 0;
 }
 
 static int check_fields(const json_t *record, const char *where, struct error *err)
@@ -141,11 +187,13 @@ int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const
         snprintf(where, sizeof where, "%.400s: record of id %.100s", path, id);
         free(id);
         db_path_name(j->db, record);
-        if (check_fields(record, where, err) || check_golds(j, record, where, err))
+        if (choose(j, record, where, err) || check_fields(record, where, err) || check_golds(j, record, where, err))
             return -1;
     }
     return 0;
 }
+
+/* ---- statements of a completion ---- */
 
 static json_t *find_sql(const struct reward_judge *j, const char *db_id, const char *text)
 {
@@ -181,50 +229,119 @@ static const char *meaning(const struct reward_judge *j, struct exec_db *db, con
     return NULL;
 }
 
-/* Number of missing golds that the interpretations find. */
-static int count_found(struct reward_judge *j, const json_t *record, const struct text_items *interpretations,
-                       const struct trial_texts *missing)
+/* The statements that a completion stands for. */
+struct claims {
+    struct text_items items; /* interpretations or statements, as the completion has them */
+    struct trial_texts sql;  /* of those that have one; borrowed */
+    bool covered;            /* the completion states that nothing is missing */
+};
+
+static void add_sql(struct trial_texts *t, const char *sql)
 {
-    struct error err;
-    struct exec_db *db = database_of(j, record, &err);
-    struct trial_texts found_sql = { 0 };
+    GROW(t->sql, t->n, t->cap);
+    t->sql[t->n++] = sql;
+}
+
+static void release_claims(struct claims *c)
+{
+    text_items_release(&c->items);
+    free(c->sql.sql);
+}
+
+static struct claims claims_in_words(struct reward_judge *j, struct exec_db *db, const struct reward_input *in)
+{
+    struct claims c = { 0 };
+
+    if (is_infill(in->record)) {
+        output_infilled(&c.items, in->text, false);
+        c.covered = output_says_covered(in->text);
+    } else {
+        output_interpretations(&c.items, in->text, false);
+    }
+    for (int i = 0; i < c.items.n; i++) {
+        const char *sql = meaning(j, db, database_name(in->record), c.items.items[i]);
+        if (sql)
+            add_sql(&c.sql, sql);
+    }
+    return c;
+}
+
+static struct claims claims_in_sql(const struct reward_input *in)
+{
+    struct claims c = { 0 };
+
+    output_sql(&c.items, in->text, false);
+    for (int i = 0; i < c.items.n; i++)
+        add_sql(&c.sql, c.items.items[i]);
+    return c;
+}
+
+/* ---- rewards ---- */
+
+/* Number of golds that the statements find. */
+static int count_found(struct exec_db *db, const struct trial_texts *golds, const struct trial_texts *sql)
+{
+    struct trial_text all = trial_texts_part(sql, 0, sql->n);
     struct trial t;
 
-    CHECK(db, "%s", err.text); /* it existed when the record was checked */
-    for (int i = 0; i < interpretations->n; i++) {
-        const char *sql = meaning(j, db, database_name(record), interpretations->items[i]);
-        if (!sql)
-            continue;
-        GROW(found_sql.sql, found_sql.n, found_sql.cap);
-        found_sql.sql[found_sql.n++] = sql;
-    }
-    struct trial_text all = trial_texts_part(&found_sql, 0, found_sql.n);
-    trial_run(&t, TRIAL_STRICT, db, trial_texts_part(missing, 0, missing->n), all);
+    trial_run(&t, TRIAL_STRICT, db, trial_texts_part(golds, 0, golds->n), all);
     double recall = trial_score_paired(&t, all).recall;
     int found = (int)(recall * t.listed_golds + 0.5);
     trial_release(&t);
-    free(found_sql.sql);
     return found;
 }
 
-struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text)
+static double ratio(int part, int all, bool of_nothing)
 {
-    struct trial_texts missing = gold_sql(record, true);
-    struct text_items interpretations = { 0 };
-    struct reward r = { .missing = missing.n, .recall = 1 };
-    int found = 0;
+    return all ? (double)part / all : of_nothing;
+}
 
-    output_infilled(&interpretations, text, false);
-    bool unread = interpretations.n == 0 && !output_says_covered(text);
-    if (missing.n && interpretations.n)
-        found = count_found(j, record, &interpretations, &missing);
-    if (missing.n)
-        r.recall = (double)found / missing.n;
-    else if (unread)
-        r.recall = 0;
-    r.wrong = interpretations.n - found + unread;
-    r.value = r.recall - j->penalty * r.wrong;
-    text_items_release(&interpretations);
-    free(missing.sql);
+static struct reward score(const struct reward_judge *j, struct exec_db *db, const json_t *record,
+                           const struct claims *c)
+{
+    struct trial_texts golds = gold_sql(record, true);
+    int found = golds.n && c->sql.n ? count_found(db, &golds, &c->sql) : 0;
+    bool unread = c->items.n == 0 && !c->covered, silent = c->items.n == 0 && c->covered && golds.n == 0;
+    struct reward r = { .golds = golds.n, .wrong = c->items.n - found + unread };
+
+    r.recall = ratio(found, golds.n, silent);
+    r.precision = ratio(found, c->items.n, silent);
+    r.value = (by_recall(record, golds.n) ? r.recall : r.precision) - j->penalty * r.wrong;
+    free(golds.sql);
     return r;
+}
+
+static void score_all(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n, bool own)
+{
+    struct error err;
+
+    for (int i = 0; i < n; i++) {
+        struct exec_db *db = database_of(j, list[i].record, &err);
+        CHECK(db, "%s", err.text); /* it existed when the record was checked */
+        struct claims c = own ? claims_in_sql(&list[i]) : claims_in_words(j, db, &list[i]);
+        rewards[i] = score(j, db, list[i].record, &c);
+        release_claims(&c);
+    }
+}
+
+int reward_own_sql(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                   struct error *err)
+{
+    (void)err;
+    score_all(j, rewards, list, n, true);
+    return 0;
+}
+
+int reward_known_words(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                       struct error *err)
+{
+    (void)err;
+    score_all(j, rewards, list, n, false);
+    return 0;
+}
+
+int reward_judge(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                 struct error *err)
+{
+    return j->judge(j, rewards, list, n, err);
 }

@@ -1,13 +1,18 @@
 /*
- * reward_judge.h - the reward of a completion with missing interpretations, by execution.
+ * reward_judge.h - rewards of completions, behind one interface.
  *
- * A gold is missing unless the record's own interpretations cover it (`covered_by` of `ambit-data infilling annotate`).
- * The SQL of an interpretation is looked up by database and text, in the records and in --sqls (interpretation_sql.h);
- * the first statement that runs counts. It finds a missing gold if both return the same rows under the strict rule
- * (trial.h), one gold each. Every other interpretation is wrong: it has no SQL that runs, repeats another one, or
- * returns rows of no missing gold.
+ * A reward_function scores a list of completions at once. By execution, a completion stands for statements, and a
+ * statement finds a gold if both return the same rows under the strict rule (trial.h), one gold each. A completion is
+ * to find the missing golds of a record of the task infill (`covered_by` of `ambit-data infilling annotate`), and all
+ * golds of other records. As in IntentRL (Saparina and Lapata 2025, arXiv 2511.10453), the reward is recall for an
+ * ambiguous question and precision for another one:
  *
- *   reward = found / missing - penalty * wrong; if nothing is missing, 1 - penalty * wrong
+ *   ambiguous    recall - penalty * wrong       several golds; task infill: some gold is missing
+ *   otherwise    precision - penalty * wrong    one gold; task infill: no gold is missing
+ *
+ * `wrong` counts interpretations without a gold of their own. Such an interpretation has no statement, a statement that
+ * fails, other rows, or rows that another interpretation has found. IntentRL has no penalty. A completion with neither
+ * interpretations nor the statement that none is missing counts as one wrong interpretation.
  */
 #ifndef TRAIN_LM_REWARD_JUDGE_H
 #define TRAIN_LM_REWARD_JUDGE_H
@@ -17,15 +22,36 @@
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"
 
+/* recall and precision concern the golds that the completion is to find. A ratio of nothing is 1 if nothing was to be
+ * found and nothing was written, else 0. */
 struct reward {
-    double value, recall; /* recall of the missing golds; 1 if there are none */
-    int missing, wrong;
+    double value, recall, precision;
+    int golds, wrong; /* golds to find; wrong interpretations */
 };
+
+/* A completion to score, borrowed. */
+struct reward_input {
+    const json_t *record; /* a checked one */
+    const char *text;
+};
+
+struct reward_judge;
+
+/* Fills rewards [n]. Returns 0, or -1 with err. */
+typedef int reward_function(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                            struct error *err);
+
+/* reward_own_sql runs the statements in the completion: tasks pairs and e2e. reward_known_words looks up the SQL of
+ * each interpretation by database and words, in the records and in --sqls, and takes the first statement that runs:
+ * tasks infill and gold. */
+reward_function reward_own_sql, reward_known_words;
 
 /* Start as { 0 }. */
 enum { REWARD_SOURCES = 4 };
 struct reward_judge {
-    const char *db; /* as in db_path.h */
+    reward_function *judge; /* chosen by reward_judge_check */
+    const char *task;       /* of all records, borrowed from the first one */
+    const char *db;         /* as in db_path.h */
     double penalty;
     struct db_cache databases;
     struct interpretation_sql known[REWARD_SOURCES];
@@ -35,14 +61,14 @@ struct reward_judge {
 
 /* Reads the SQL in all files of the request. -1 with EXIT_CODE_DATA. Release j either way. */
 int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct error *err);
-/* Checks that all records of data, which were kept, have a database and golds that run and differ. -1 with
- * EXIT_CODE_DATA, naming file and id of the first that does not. */
+/* Checks that all records of data, which were kept, have a database, golds that run and differ, and the task of the
+ * first record that was checked. -1 with EXIT_CODE_DATA, naming file and id of the first that does not. */
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);
-/* Number of golds that a checked record lacks. */
-int reward_missing(const json_t *record);
-/* The reward of a completion of a checked record. A completion with neither interpretations nor the statement that
- * none is missing, such as one that ends within a thought, counts as one wrong interpretation. */
-struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text);
+/* Scores completions by the function of the request. */
+int reward_judge(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                 struct error *err);
+/* Whether the reward of a checked record is recall. */
+bool reward_by_recall(const json_t *record);
 void reward_judge_release(struct reward_judge *j);
 
 #endif

@@ -1,10 +1,8 @@
-#include "train/lm/reward_trainer.h"
+#include "train/lm/reward_report.h"
 
 #include "data/base/json.h"
 #include "data/base/log.h"
-#include "data/base/report.h"
 #include "data/base/stop.h"
-#include "data/eval/score.h"
 #include "kernels/batch.h"
 #include "models/io/checkpoint.h"
 
@@ -65,11 +63,17 @@ bool reward_group_compare(struct reward_group *g, bool scaled)
 {
     double *numbers = xmalloc(2 * (size_t)g->n * sizeof *numbers), *advantage = numbers + g->n;
 
-    for (int i = 0; i < g->n; i++)
+    int64_t tokens = 0;
+
+    for (int i = 0; i < g->n; i++) {
         numbers[i] = g->answers[i].reward;
+        tokens += g->answers[i].n - g->answers[i].prompt;
+    }
     bool differ = reward_advantages(advantage, numbers, g->n, scaled);
-    for (int i = 0; i < g->n; i++)
+    for (int i = 0; i < g->n; i++) {
         g->answers[i].advantage = advantage[i];
+        g->answers[i].token_share = 1 / (double)tokens;
+    }
     free(numbers);
     return differ;
 }
@@ -120,18 +124,15 @@ static struct engine_request ask(const struct reward_trainer *t, const struct lm
     return engine_ask(&t->lm.model, e->text.ids.items, lm_text_prompt_length(&e->text));
 }
 
-static void keep_completion(struct reward_trainer *t, struct reward_completion *a, const struct lm_example *e,
-                            const struct engine_answer *output)
+static void keep_completion(struct reward_completion *a, const struct lm_example *e, const struct engine_answer *output,
+                            double reward)
 {
-    char *text = text_of(t, output);
-
     init_completion(a, e->text.ids.items, lm_text_prompt_length(&e->text), output->steps);
     memcpy(a->ids + a->prompt, output->out.items, (size_t)output->out.count * sizeof *a->ids);
     if (output->stopped)
         a->ids[a->n - 1] = output->last;
     memcpy(a->logp, output->step_logp, (size_t)output->steps * sizeof *a->logp);
-    a->reward = reward_of(&t->judge, e->record, text).value;
-    free(text);
+    a->reward = reward;
 }
 
 static void add_sums(struct reward_sums *s, const struct reward_group *g, bool differ)
@@ -145,11 +146,12 @@ static void add_sums(struct reward_sums *s, const struct reward_group *g, bool d
     }
 }
 
-static void keep_group(struct reward_trainer *t, struct reward_group *g, int example, const struct engine_request *r)
+static void keep_group(struct reward_trainer *t, struct reward_group *g, int example, const struct engine_request *r,
+                       const struct reward *rewards)
 {
     *g = (struct reward_group){ example, xcalloc((size_t)r->n_answers, sizeof *g->answers), r->n_answers };
     for (int i = 0; i < g->n; i++)
-        keep_completion(t, &g->answers[i], &t->lm.train.items[example], &r->answers[i]);
+        keep_completion(&g->answers[i], &t->lm.train.items[example], &r->answers[i], rewards[i].value);
     add_sums(&t->sums, g, reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED));
 }
 
@@ -171,13 +173,49 @@ static int collect(struct reward_trainer *t, int **list)
     return n;
 }
 
-static void sample_groups(struct reward_trainer *t, const int *examples, int n, const struct engine_request *list)
+/* Scores the completions of records: `each` adjacent ones belong to one record. texts (NULL: not wanted) gets the
+ * completions, which the caller frees. */
+static int judge_completions(struct reward_trainer *t, struct reward *rewards, const struct lm_example *const *examples,
+                             const struct engine_answer *answers, int n, int each, char **texts, struct error *err)
 {
-    free_groups(t->groups, t->n_groups);
-    t->groups = xcalloc((size_t)n + 1, sizeof *t->groups);
-    t->n_groups = n;
+    struct reward_input *list = xcalloc((size_t)n + 1, sizeof *list);
+    char **own = xcalloc((size_t)n + 1, sizeof *own);
+
+    for (int i = 0; i < n; i++) {
+        own[i] = text_of(t, &answers[i]);
+        list[i] = (struct reward_input){ examples[i / each]->record, own[i] };
+    }
+    int rc = reward_judge(&t->judge, rewards, list, n, err);
+    for (int i = 0; i < n; i++) {
+        if (texts)
+            texts[i] = own[i];
+        else
+            free(own[i]);
+    }
+    free(own);
+    free(list);
+    return rc;
+}
+
+/* Keeps the completions of n examples in place of those of the last round. */
+static int keep_groups(struct reward_trainer *t, const int *examples, int n, const struct engine_request *list,
+                       struct error *err)
+{
+    int each = (int)t->lm.set->answers;
+    const struct lm_example **of = xcalloc((size_t)n + 1, sizeof *of);
+    struct reward *rewards = xcalloc((size_t)(n * each) + 1, sizeof *rewards);
+
     for (int i = 0; i < n; i++)
-        keep_group(t, &t->groups[i], examples[i], &list[i]);
+        of[i] = &t->lm.train.items[examples[i]];
+    int rc = judge_completions(t, rewards, of, n ? list[0].answers : NULL, n * each, each, NULL, err);
+    free_groups(t->groups, t->n_groups);
+    t->n_groups = rc ? 0 : n;
+    t->groups = xcalloc((size_t)n + 1, sizeof *t->groups);
+    for (int i = 0; i < t->n_groups; i++)
+        keep_group(t, &t->groups[i], examples[i], &list[i], rewards + i * each);
+    free(rewards);
+    free(of);
+    return rc;
 }
 
 /* The seed of a record differs between epochs. */
@@ -202,26 +240,13 @@ int reward_sample(struct reward_trainer *t, struct error *err)
     }
     int rc = run_engine(t, list, n, &set, err);
     if (rc == 0)
-        sample_groups(t, examples, n, list);
+        rc = keep_groups(t, examples, n, list, err);
     for (int i = 0; i < n * set.answers; i++)
         engine_answer_release(&answers[i]);
     free(answers);
     free(list);
     free(examples);
     return rc;
-}
-
-static void judge_all(struct reward_trainer *t, const struct lm_data *d, const struct engine_answer *answers,
-                      struct reward *rewards, char **texts)
-{
-    for (int i = 0; i < d->n; i++) {
-        char *text = text_of(t, &answers[i]);
-        rewards[i] = reward_of(&t->judge, d->items[i].record, text);
-        if (texts)
-            texts[i] = text;
-        else
-            free(text);
-    }
 }
 
 /* Generates greedy completions of all records and scores them. texts (NULL: not wanted) gets the completions, which
@@ -232,17 +257,20 @@ static int greedy_completions(struct reward_trainer *t, const struct lm_data *d,
     struct engine_settings set = settings_of(t, 1, 0);
     struct engine_request *list = xcalloc((size_t)d->n + 1, sizeof *list);
     struct engine_answer *answers = xcalloc((size_t)d->n + 1, sizeof *answers);
+    const struct lm_example **of = xcalloc((size_t)d->n + 1, sizeof *of);
 
     set.stop = stop_requested;
     for (int i = 0; i < d->n; i++) {
+        of[i] = &d->items[i];
         list[i] = ask(t, &d->items[i]);
         list[i].answers = &answers[i];
     }
     int rc = run_engine(t, list, d->n, &set, err);
     if (rc == 0)
-        judge_all(t, d, answers, rewards, texts);
+        rc = judge_completions(t, rewards, of, answers, d->n, 1, texts, err);
     for (int i = 0; i < d->n; i++)
         engine_answer_release(&answers[i]);
+    free(of);
     free(answers);
     free(list);
     return rc;
@@ -320,7 +348,7 @@ static const struct reward_completion *completion_of(const struct completion_lis
     return l->items[i];
 }
 
-/* Fills the rows of a completion, from `row` on. */
+/* Fills the rows of a completion, from `row` on. share: weight of a prompt in the loss. */
 static void fill_rows(struct reward_trainer *t, const struct reward_completion *a, int64_t row, float share)
 {
     int64_t n = a->n - a->prompt;
@@ -330,7 +358,7 @@ static void fill_rows(struct reward_trainer *t, const struct reward_completion *
               (long long)(row + k));
         t->logp[row + k] = a->logp[k];
         t->advantage[row + k] = (float)a->advantage;
-        t->weight[row + k] = share / (float)n;
+        t->weight[row + k] = share * (float)a->token_share;
     }
 }
 
@@ -355,7 +383,7 @@ static int end_of_micro(const struct reward_trainer *t, const struct completion_
     return i;
 }
 
-/* Adds the completions of one prompt, which is computed once, and their rows. share: weight of a completion in the
+/* Adds the completions of one prompt, which is computed once, and their rows. share: weight of a prompt in the
  * loss. Each prompt is added separately, so that rows keep the order of its texts. */
 static void add_group(struct reward_trainer *t, const struct completion_list *l, int from, int end, float share)
 {
@@ -426,7 +454,7 @@ int reward_step(void *trainer, struct error *err)
     struct batch_partition b = run_batch(r);
     struct completion_list l = { 0 };
     struct completions_micro m = { .t = t };
-    float share = 1.0f / (float)(b.n * t->lm.set->answers);
+    float share = 1.0f / (float)b.n;
     int rc = 0;
 
     list_completions(t, &l, &b);
@@ -626,9 +654,9 @@ int reward_load_state(struct reward_trainer *t, const char *dir, struct error *e
 
 static json_t *line_of(const struct lm_example *e, const struct reward *r, const char *text)
 {
-    return json_pack("{s:O, s:O, s:o, s:i, s:f, s:i, s:f}", "id", e->text.id, "db_id",
-                     json_object_get(e->record, "db_id"), "text", json_message(text), "missing", r->missing, "recall",
-                     r->recall, "wrong", r->wrong, "reward", r->value);
+    return json_pack("{s:O, s:O, s:o, s:i, s:f, s:f, s:i, s:f}", "id", e->text.id, "db_id",
+                     json_object_get(e->record, "db_id"), "text", json_message(text), "golds", r->golds, "recall",
+                     r->recall, "precision", r->precision, "wrong", r->wrong, "reward", r->value);
 }
 
 static int write_lines(const struct reward_trainer *t, const char *name, const struct reward *rewards,
@@ -665,173 +693,6 @@ static int test_records(struct reward_trainer *t, const char *name, struct error
     free(texts);
     free(rewards);
     return rc;
-}
-
-/* ---- report.html ---- */
-
-enum { COLUMNS = 5, CLASSES = 3, CELL = 64 };
-
-/* Reads the rewards of the test records, in order. The caller frees them. */
-static double *read_rewards(const struct reward_trainer *t, const char *name, struct error *err)
-{
-    double *rewards = xcalloc((size_t)t->test.n + 1, sizeof *rewards);
-    char path[4096];
-    json_t *line;
-    int n = 0, rc;
-
-    snprintf(path, sizeof path, "%s/%s", t->lm.run.set.out, name);
-    struct json_reader *in = json_reader_open(path, err);
-    while (in && n < t->test.n && (rc = json_reader_next(in, &line, err)) > 0) {
-        rc = json_get_real(line, "reward", -HUGE_VAL, HUGE_VAL, &rewards[n], json_reader_where(in), err);
-        json_decref(line);
-        if (rc)
-            break;
-        n++;
-    }
-    if (in && n < t->test.n && rc == 0)
-        error_set(err, EXIT_CODE_DATA, "%s: expected a line for each of %d test records, got %d", path, t->test.n, n);
-    json_reader_close(in);
-    if (in && n == t->test.n)
-        return rewards;
-    free(rewards);
-    return NULL;
-}
-
-/* A subset of the test records. */
-struct part {
-    double *before, *after, *gain;
-    int *database, n;
-};
-
-/* Unit of the bootstrap: a database with all its altered copies. */
-static const char *database_of(const json_t *record)
-{
-    const char *source = json_string_value(json_object_get(record, "source_db"));
-    return source ? source : json_string_value(json_object_get(record, "db_id"));
-}
-
-/* class 0: all records, 1: with missing interpretations, 2: without. Databases are numbered in order of appearance. */
-static struct part part_of(const struct reward_trainer *t, int class, const double *before, const double *after,
-                           struct strings *databases)
-{
-    size_t n = (size_t)t->test.n + 1;
-    struct part p = { xmalloc(n * sizeof(double)), xmalloc(n * sizeof(double)), xmalloc(n * sizeof(double)),
-                      xmalloc(n * sizeof(int)), 0 };
-
-    for (int i = 0; i < t->test.n; i++) {
-        const json_t *record = t->test.items[i].record;
-        if (class && (reward_missing(record) > 0) != (class == 1))
-            continue;
-        p.before[p.n] = before[i];
-        p.after[p.n] = after[i];
-        p.gain[p.n] = after[i] - before[i];
-        p.database[p.n++] = strings_add(databases, database_of(record));
-    }
-    return p;
-}
-
-static void release_part(struct part *p)
-{
-    free(p->before);
-    free(p->after);
-    free(p->gain);
-    free(p->database);
-}
-
-static void show_mean(char cell[CELL], const double *value, const struct part *p, int databases, const char *form)
-{
-    struct score_mean m = score_mean(value, p->n, p->database, databases);
-    int n = snprintf(cell, CELL, form, m.mean);
-
-    if (!isnan(m.interval.low))
-        snprintf(cell + n, CELL - (size_t)n, " [%.3f, %.3f]", m.interval.low, m.interval.high);
-}
-
-static void fill_row(char cells[COLUMNS][CELL], const struct reward_trainer *t, int class, const double *before,
-                     const double *after)
-{
-    static const char *const names[CLASSES] = { "all", "some readings missing", "none missing" };
-    struct strings databases = { 0 };
-    struct part p = part_of(t, class, before, after, &databases);
-
-    snprintf(cells[0], CELL, "%s", names[class]);
-    snprintf(cells[1], CELL, "%d", p.n);
-    if (p.n) {
-        show_mean(cells[2], p.before, &p, databases.n, "%.3f");
-        show_mean(cells[3], p.after, &p, databases.n, "%.3f");
-        show_mean(cells[4], p.gain, &p, databases.n, "%+.3f");
-    }
-    log_info("test, %s: %d records of %d databases, reward %s before, %s after, %s in pairs", cells[0], p.n,
-             databases.n, cells[2], cells[3], cells[4]);
-    release_part(&p);
-    strings_release(&databases);
-}
-
-static int add_test(struct report *r, const struct reward_trainer *t, struct error *err)
-{
-    static const char *const columns[COLUMNS] = { "test records", "number", "before", "after", "difference" };
-    char cells[CLASSES][COLUMNS][CELL] = { 0 };
-    const char *list[CLASSES * COLUMNS];
-    double *before = read_rewards(t, REWARD_BEFORE, err), *after = before ? read_rewards(t, REWARD_AFTER, err) : NULL;
-
-    if (after) {
-        for (int i = 0; i < CLASSES; i++)
-            fill_row(cells[i], t, i, before, after);
-        for (int i = 0; i < CLASSES * COLUMNS; i++)
-            list[i] = cells[i / COLUMNS][i % COLUMNS];
-        report_table(r, "reward, with 95 % intervals by a bootstrap over databases", columns, COLUMNS, list, CLASSES);
-    }
-    free(before);
-    free(after);
-    return after ? 0 : -1;
-}
-
-static void add_run(struct report *r, const struct reward_trainer *t)
-{
-    const struct run_state *s = &t->lm.run.state;
-    char text[256];
-
-    snprintf(text, sizeof text, "%d records, %lld answers to each; %lld steps, the best one is %lld.", t->lm.train.n,
-             (long long)t->lm.set->answers, (long long)s->step, (long long)s->best_step);
-    report_text(r, text);
-}
-
-static void add_curve(struct report *r, const char *metrics, const char *title, const char *name)
-{
-    struct series s = { 0 };
-
-    if (series_read(&s, metrics, "train", name, NULL) == 0 && s.n) {
-        struct curve curve = { .name = name, .x = s.step, .y = s.value, .n = s.n };
-        report_curves(r, title, "step", &curve, 1);
-    }
-    series_release(&s);
-}
-
-/* Writes OUT/report.html, and logs the rewards of the test records before and after training. */
-static int write_report(const struct reward_trainer *t, struct error *err)
-{
-    static const char *const curves[][2] = { { "reward of what was drawn", "reward" },
-                                             { "reward of validation", "valid_reward" },
-                                             { "readings found, of those missing", "valid_recall" },
-                                             { "wrong readings a record", "valid_wrong" },
-                                             { "tokens of an answer", "completion_tokens" },
-                                             { "share of prompts whose answers are worth the same", "equal_rewards" },
-                                             { "norm of the gradient", "grad_norm" } };
-    char path[4096], metrics[4096];
-    struct report r;
-
-    snprintf(path, sizeof path, "%s/report.html", t->lm.run.set.out);
-    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->lm.run.set.out);
-    if (report_open(&r, path, "infilling model, by reward", err))
-        return -1;
-    add_run(&r, t);
-    if (t->test.n && add_test(&r, t, err)) {
-        report_abort(&r);
-        return -1;
-    }
-    for (int i = 0; i < ARRAY_LEN(curves); i++)
-        add_curve(&r, metrics, curves[i][0], curves[i][1]);
-    return report_close(&r, err);
 }
 
 /* ---- opening ---- */
@@ -939,23 +800,27 @@ static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
     return 4;
 }
 
-static void sum_up(struct validation *v, const struct reward *rewards, int n)
+/* Recall is the mean over records that are rewarded by it, precision over all. */
+static void sum_up(struct validation *v, const struct lm_data *d, const struct reward *rewards)
 {
-    double value = 0, recall = 0, wrong = 0;
-    int lacking = 0;
+    double value = 0, recall = 0, precision = 0, wrong = 0;
+    int n = d->n, several = 0;
 
     for (int i = 0; i < n; i++) {
+        bool counts = reward_by_recall(d->items[i].record);
         value += rewards[i].value;
+        precision += rewards[i].precision;
         wrong += rewards[i].wrong;
-        lacking += rewards[i].missing > 0;
-        recall += rewards[i].missing ? rewards[i].recall : 0;
+        several += counts;
+        recall += counts ? rewards[i].recall : 0;
     }
     v->score = value / n;
     v->list[v->n++] = (struct metric){ "valid_reward", value / n };
-    v->list[v->n++] = (struct metric){ "valid_recall", lacking ? recall / lacking : NAN };
+    v->list[v->n++] = (struct metric){ "valid_recall", several ? recall / several : NAN };
+    v->list[v->n++] = (struct metric){ "valid_precision", precision / n };
     v->list[v->n++] = (struct metric){ "valid_wrong", wrong / n };
-    snprintf(v->text, sizeof v->text, "reward %.4f, %.4f of what is missing found, %.3f wrong", value / n,
-             lacking ? recall / lacking : 1, wrong / n);
+    snprintf(v->text, sizeof v->text, "reward %.4f, recall %.4f of %d records, precision %.4f, %.3f wrong", value / n,
+             several ? recall / several : 1, several, precision / n, wrong / n);
 }
 
 static int validate(void *trainer, struct validation *v, struct error *err)
@@ -968,7 +833,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     struct reward *rewards = xcalloc((size_t)d->n, sizeof *rewards);
     int rc = greedy_completions(t, d, rewards, NULL, err);
     if (rc == 0)
-        sum_up(v, rewards, d->n);
+        sum_up(v, d, rewards);
     v->final = true;
     free(rewards);
     return rc;
@@ -1005,7 +870,7 @@ static int finish(void *trainer, struct error *err)
 
     if (rc)
         return rc;
-    return write_report(t, err) || lm_write_forms(&t->lm, err) ? -1 : 0;
+    return reward_report(t, err) || lm_write_forms(&t->lm, err) ? -1 : 0;
 }
 
 static const char *const same[] = { "base_hash", "chat_template", NULL };

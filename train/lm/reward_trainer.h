@@ -4,9 +4,13 @@
  * It follows IntentRL (Saparina and Lapata 2025, arXiv 2511.10453), which trains with DAPO (Yu et al. 2025, arXiv
  * 2503.14476), a variant of GRPO (Shao et al. 2024, arXiv 2402.03300). For each prompt of a step the engine samples
  * `answers` completions at temperature 1, without truncation of the distribution. The advantage of a completion is
- * its reward (reward_judge.h) relative to the mean of its prompt. The loss is
+ * its reward (reward_judge.h) relative to the mean of its prompt. The loss is that of DAPO (its equation 8), in which
+ * every token of a prompt's completions has the same weight:
  *
- *   loss = 1 / (prompts * answers) * sum over completions of 1 / tokens * sum over tokens of op_policy_loss
+ *   loss = 1 / prompts * sum over prompts of 1 / (tokens of its completions) * sum over these tokens of op_policy_loss
+ *
+ * op_policy_loss clips the ratio of probabilities between 1 - clip_low and 1 + clip_high. A prompt whose completions
+ * have equal rewards has no gradient and is skipped.
  *
  * With `reuse` above 1, that many steps train on one round of samples, and clipping keeps the weights near those
  * that sampled. The trainer is an lm_trainer with another step and another validation. Samples depend on seed,
@@ -30,7 +34,7 @@ struct reward_completion {
     uint8_t *mask; /* [n] 1: a token of the completion */
     float *logp;   /* [n - prompt] log p of these tokens when they were sampled */
     int64_t prompt, n;
-    double reward, advantage;
+    double reward, advantage, token_share; /* token_share: 1 / tokens of all completions of the prompt */
 };
 
 struct reward_group {
@@ -44,7 +48,7 @@ struct reward_group {
  * 2503.20783, section 3.2). If all rewards are equal, sets 0 and returns false. */
 #define REWARD_MIN_DEVIATION 1e-4
 bool reward_advantages(double *advantage, const double *reward, int n, bool scaled);
-/* The same for the completions of a group. */
+/* The same for the completions of a group. Sets token_share too. */
 bool reward_group_compare(struct reward_group *g, bool scaled);
 
 /* Sums over groups since the last log line. */
