@@ -53,7 +53,7 @@ rows() {
 # own NAME RECORDS BASE: measures the parser's candidates for every EVERYth record.
 own() {
     awk -v every="${EVERY:-4}" 'NR % every == 1 || every == 1' "$2" >"$3.records.jsonl"
-    "$bin/ambit-infer" parse --model "$parser" "${about[@]}" -k 10 --candidates "$3.records.jsonl" -o "$3.parsed.jsonl" 2>>"$out/log" || [ $? = 7 ]
+    "$bin/ambit-infer" parse --model "$parser" "${about[@]}" -k 10 --write-candidates "$3.records.jsonl" -o "$3.parsed.jsonl" 2>>"$out/log" || [ $? = 7 ]
     python3 - "$3" <<'PY'
 import json, sys
 

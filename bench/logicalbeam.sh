@@ -262,7 +262,7 @@ chat list --max-new 1000
 chat zero-shot --max-new 300 --n 5 --temperature 0.6
 
 # --- parse | clarify: accuracy after 0, 1, 2 questions
-parse candidates asked.jsonl --candidates -k 20
+parse candidates asked.jsonl --write-candidates -k 20
 some "$bin/ambit-infer" clarify --candidates candidates.jsonl --schema "$spider/tables.json" --simulate --noise 0 --max-turns 2 -o dialogues.jsonl
 echo "== clarify: accuracy after 0, 1, 2 questions"
 tail -1 dialogues.jsonl | grep -o '"accuracy":\[[^]]*\]'

@@ -46,12 +46,12 @@ fi
 
 # --- a question, its candidate statements, and the clarifying question
 echo '{"id": 1, "question": "What is the fee of each trainer?"}' >questions.jsonl
-ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 |
+ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --write-candidates -k 20 |
     ambit-infer clarify --candidates - --db gym.sqlite >asked.jsonl
 cat asked.jsonl
 grep -q '"ask":{"attribute":"sel#1".*"sql":"select trainer_fee from trainer"' asked.jsonl
 
 # --- the same interactively; the user answers 2
-ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 -o candidates.jsonl
+ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --write-candidates -k 20 -o candidates.jsonl
 printf '2\n' | ambit-infer clarify --interactive --candidates candidates.jsonl --db gym.sqlite | tee dialogue.txt
 grep -q '^SQL: *select' dialogue.txt

@@ -41,7 +41,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
-    FLAG_OPTION("candidates", AT(candidates), "write the input of ambit-infer clarify"),
+    FLAG_OPTION("write-candidates", AT(candidates), "write the input of ambit-infer clarify"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
     STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
                   .letter = 'm', .group = "models"),
@@ -163,7 +163,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
         return "--write-prompts, --answers: expected no --model, --template-model, --fill-model, --strategy, --published, "
                "--template-schema, --calibration, --beams and --dry-run, which are about models that are asked here";
     if (q->write && (q->candidates || q->resume))
-        return "--write-prompts: expected neither --candidates nor --resume, which are about statements";
+        return "--write-prompts: expected neither --write-candidates nor --resume, which are about statements";
     return NULL;
 }
 
@@ -189,7 +189,7 @@ static const char *unused(const struct parse_options *o)
     if (o->request.calibration && mean)
         return "--calibration: expected neither --published nor --strategy single-stage, whose scores are no log p";
     if (o->request.candidates && mean)
-        return "--candidates: expected neither --published nor --strategy single-stage, whose scores are no log p";
+        return "--write-candidates: expected neither --published nor --strategy single-stage, whose scores are no log p";
     if (o->request.published && strategy != PARSE_LOGICAL_BEAM)
         return "--published: expected --strategy logical-beam";
     if (o->request.published && o->request.beams != PUBLISHED_BEAMS)
@@ -274,7 +274,7 @@ const struct command command_parse = {
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
         "docs/guides/parse.md.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --template-model gen --fill-model fill --db dbs -o sql.jsonl",
-                  "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --candidates | "
+                  "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --write-candidates | "
                   "ambit-infer clarify --candidates - --db shop.sqlite" },
     .files = complete_files,
     .run = run,

@@ -25,7 +25,7 @@ lacks() { grep -qE -- "$2" "$1" && complain "$3" "$(head -c 900 "$1")"; }
 
 # --- shares of samples, without log-probabilities: 5 of 8 readable answers of 10 say fee
 serve logprobs=0 answers=answers.jsonl
-run 0 parse in.jsonl --candidates -o shares.jsonl
+run 0 parse in.jsonl --write-candidates -o shares.jsonl
 has shares.jsonl '^\{"id":"a",.*"candidates":\[\{"sql":"select fee from trainer where name = .Udo.","logprob":-0.470003629\},\{"sql":"select cost from trainer where name = .Udo.","logprob":-0.980829253\}\]' "shares of samples"
 has shares.jsonl '^\{"id":"a",.*"errors":\[\{"completion":"I do not know.","error":"the answer holds no SQL statement"\}' "an answer that cannot be read"
 has shares.jsonl '^\{"id":5,.*id from trainer","logprob":-0.693147181\},\{"sql":"select name from trainer","logprob":-0.693147181\}\]\}$' "two statements of one answer"
@@ -40,10 +40,10 @@ kill "$server"
 
 # --- log-probabilities of the tokens of the statement alone: 8 words, each 1/2
 serve answers=answers.jsonl
-run 0 parse in.jsonl --candidates --beams 3 --cache cache.jsonl -o logs.jsonl
+run 0 parse in.jsonl --write-candidates --beams 3 --cache cache.jsonl -o logs.jsonl
 has logs.jsonl '^\{"id":"a",.*fee from trainer where name = .Udo.","logprob":-5.54517744\}' "log-probabilities"
 [ "$(requests)" = 2 ] || complain "one request for all samples" "got $(requests)"
-run 0 parse in.jsonl --candidates --beams 3 --cache cache.jsonl -o again.jsonl
+run 0 parse in.jsonl --write-candidates --beams 3 --cache cache.jsonl -o again.jsonl
 cmp -s logs.jsonl again.jsonl || complain "the cache" "gives other statements"
 run 0 parse in.jsonl --beams 3 --cache cache.jsonl --dry-run
 has said '^0 requests of 0 bytes would be sent, 2 completions are in the cache' "a dry run with a cache"

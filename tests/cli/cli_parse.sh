@@ -103,7 +103,7 @@ run 0 data score --rule ambiqt --pred predicted.jsonl --tables tables.json --jso
 has shown '"rows":2,"em":' "a score"
 
 # --- candidates to a question, in one pipe
-made candidates.jsonl --model lm --schema tables.json --candidates -k 10 ambiqt.jsonl
+made candidates.jsonl --model lm --schema tables.json --write-candidates -k 10 ambiqt.jsonl
 has candidates.jsonl "^\{\"id\":\"1\",\"db_id\":\"choir\",\"question\":$string,\"candidates\":\[\{\"sql\":$string,\"logprob\":$number\}" "candidates"
 run 0 infer clarify --candidates candidates.jsonl --schema tables.json -o asked.jsonl
 has asked.jsonl '"variables":\[\{' "what candidates disagree on"
@@ -117,7 +117,7 @@ made out.jsonl --model lm --db shop.sqlite --beams 10 -k 12 shop.jsonl
 has out.jsonl '"sql":"select [a-z_*]+ from (singer|song) where [a-z_]+ = [^,]*(Ann Bo|Tim Lee)' "a value of the database"
 ! grep -qE '"sql":"select [^}]*"error"' out.jsonl || complain "a filled template" "does not run: $(cat out.jsonl)"
 echo '{"id":"a","question":"Who?","template":"select column from table"}' >shop.jsonl
-parse --model lm --db shop.sqlite --candidates -k 9 shop.jsonl 2>said | infer clarify --candidates - --db shop.sqlite >asked.jsonl 2>>said
+parse --model lm --db shop.sqlite --write-candidates -k 9 shop.jsonl 2>said | infer clarify --candidates - --db shop.sqlite >asked.jsonl 2>>said
 has asked.jsonl '"db_id":"shop".*"variables":\[\{' "candidates in a pipe"
 
 # --- interrupted runs are resumed and end with the bytes of an undisturbed run
@@ -162,7 +162,7 @@ check "k of none" 2 "-k: expected 1 to" "${good[@]}" -k 0
 check "draws of beams" 2 "--strategy sample" "${good[@]}" --top-k 5
 check "templates of beams" 2 "--template-model cannot be used with" "${good[@]}" --strategy beam --template-model lm
 check "published beams" 2 "--published: expected" "${good[@]}" --strategy plans --published
-check "published candidates" 2 "--candidates: expected neither" "${good[@]}" --published --candidates
+check "published candidates" 2 "--write-candidates: expected neither" "${good[@]}" --published --write-candidates
 check "fills of direct" 2 "--fill-model cannot be used with" "${good[@]}" --strategy direct --fill-model lm
 check "resume to nowhere" 2 "--resume: expected --out" parse --model lm --schema tables.json in.jsonl --resume
 check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.json in.jsonl -o out.jsonl

@@ -52,7 +52,7 @@ line out.jsonl 1 "\"t2s_outs\":\[\"$fee\",\"$cost\",\"select wage from trainer\"
 line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer","select count\(id\) from trainer"\]\}' "statements of several answers"
 run 0 gym in.jsonl --answers answers.jsonl -k 1 -o one.jsonl
 line one.jsonl 1 "\"t2s_outs\":\[\"$fee\"\]\}" "one statement"
-gym in.jsonl --answers answers.jsonl --candidates 2>said | infer clarify --candidates - --db gym.sqlite >asked.jsonl 2>>said
+gym in.jsonl --answers answers.jsonl --write-candidates 2>said | infer clarify --candidates - --db gym.sqlite >asked.jsonl 2>>said
 line asked.jsonl 1 '"weights":"equal".*"ask":\{"attribute"' "a question from answers"
 sed 1d answers.jsonl >fewer.jsonl
 run 7 gym in.jsonl --answers fewer.jsonl -o out.jsonl
@@ -65,7 +65,7 @@ run 7 gym in.jsonl --answers lost.jsonl -o out.jsonl
 has said '2 records, 1 statements, 1 failed' "a lost answer is counted"
 line out.jsonl 1 '"error":"the answer breaks off in its thought and holds no SQL statement","errors":\[\{"completion":"<think>.nselect fee from trainer","error":' "a lost answer"
 line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{"completion":"I do not know.","error":"the answer holds no SQL statement"\}\]' "one of two answers lost"
-run 7 gym in.jsonl --answers lost.jsonl --candidates -o candidates.jsonl
+run 7 gym in.jsonl --answers lost.jsonl --write-candidates -o candidates.jsonl
 line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"completion":"<think>' "a lost answer among candidates"
 run 7 infer clarify --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
 line asked.jsonl 1 '"error":"candidates.jsonl: line 1: no candidates: the answer breaks off' "why there is nothing to clarify"
@@ -100,7 +100,7 @@ check "neither" 2 'one of --model, --lm, --write-prompts and --answers' gym in.j
 check "both" 2 'cannot be used together' gym in.jsonl --write-prompts one --answers answers.jsonl -o out.jsonl
 check "a model too" 2 'expected no --model' gym in.jsonl --write-prompts one --model nowhere -o out.jsonl
 check "a strategy too" 2 'expected no --model' gym in.jsonl --answers answers.jsonl --strategy beam -o out.jsonl
-check "candidates of prompts" 2 'neither --candidates' gym in.jsonl --write-prompts one --candidates -o out.jsonl
+check "candidates of prompts" 2 'neither --write-candidates' gym in.jsonl --write-prompts one --write-candidates -o out.jsonl
 check "a form" 2 'list.one.zero-shot' gym in.jsonl --write-prompts two -o out.jsonl
 check "no answers" 3 'nowhere.jsonl' gym in.jsonl --answers nowhere.jsonl -o out.jsonl
 bad() { # TEXT ANSWER

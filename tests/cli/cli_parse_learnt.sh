@@ -52,29 +52,29 @@ sqls() { sed -n "$2p" "$1" | sed 's/"errors".*//' | grep -oE '"sql":"[^"]*"' | c
 is() { [ "$(sqls "$1" "$2")" = "$3" ] || complain "$4" "$(cat "$1")"; }
 
 # --- the statement behind a hidden column appears, with the score that plain beams give it
-run 0 odin in.jsonl --candidates -o out.jsonl
+run 0 odin in.jsonl --write-candidates -o out.jsonl
 is out.jsonl 1 'select fee from trainer|select cost from trainer|select id from trainer' "what is said where columns are hidden"
 is out.jsonl 2 'select count(*) from trainer' "a table hidden, and no column"
-run 0 infer parse --device cpu --dtype f32 --model toy --schema tables.json --strategy beam --max-new 40 in.jsonl --candidates -o beam.jsonl
+run 0 infer parse --device cpu --dtype f32 --model toy --schema tables.json --strategy beam --max-new 40 in.jsonl --write-candidates -o beam.jsonl
 for sql in 'select fee from trainer' 'select cost from trainer'; do
     [[ $(logp out.jsonl 1 "$sql") == *logprob* && $(logp out.jsonl 1 "$sql") == "$(logp beam.jsonl 1 "$sql")" ]] ||
         complain "log p of $sql" "$(logp out.jsonl 1 "$sql") and $(logp beam.jsonl 1 "$sql")"
 done
-run 0 odin in.jsonl --candidates --beams 2 -o two.jsonl
+run 0 odin in.jsonl --write-candidates --beams 2 -o two.jsonl
 is two.jsonl 1 'select fee from trainer|select cost from trainer' "two schemas shown"
-run 0 odin in.jsonl --candidates -k 1 -o one.jsonl
+run 0 odin in.jsonl --write-candidates -k 1 -o one.jsonl
 is one.jsonl 1 'select fee from trainer' "one statement"
-run 0 odin in.jsonl --candidates --window 1 --batch 1 --tokens 16 -o alone.jsonl
+run 0 odin in.jsonl --write-candidates --window 1 --batch 1 --tokens 16 -o alone.jsonl
 cmp -s out.jsonl alone.jsonl || complain "one record at a time" "$(diff out.jsonl alone.jsonl)"
 sed 's/"gold"/"schema_without_content":"trainer : id, fee, cost | room : id, size","gold"/' in.jsonl >own.jsonl
-run 0 odin own.jsonl --candidates -o own.out
+run 0 odin own.jsonl --write-candidates -o own.out
 is own.out 1 "$(sqls out.jsonl 1)" "a record's own schema"
 
 # --- selection: shares of 1 are .838, .159 and .003
 keep() { printf '{"alpha":0,"temperature":1,"coverage":1%s}\n' "$1" >calibration.json; }
 while read -r threshold n; do
     keep ",\"keep\":$threshold"
-    run 0 odin in.jsonl --candidates --calibration calibration.json -o kept.jsonl
+    run 0 odin in.jsonl --write-candidates --calibration calibration.json -o kept.jsonl
     is kept.jsonl 1 "$(sqls out.jsonl 1 | cut -d '|' -f -"$n")" "a threshold of $threshold"
 done <<'END'
 0 3
@@ -84,7 +84,7 @@ done <<'END'
 END
 cat out.jsonl out.jsonl out.jsonl out.jsonl >dev.jsonl
 run 0 data calibrate dev.jsonl --schema tables.json --keep 0.6 -o calibration.json
-run 0 odin in.jsonl --candidates --calibration calibration.json -o kept.jsonl
+run 0 odin in.jsonl --write-candidates --calibration calibration.json -o kept.jsonl
 is kept.jsonl 1 'select fee from trainer' "the threshold of golds, which are the likeliest here"
 keep ""
 check "a calibration without a threshold" 3 'calibration.json: field "keep" is missing' odin in.jsonl --calibration calibration.json -o out.jsonl
