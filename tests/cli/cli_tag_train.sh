@@ -136,7 +136,7 @@ right() {
 }
 check "a file of corrections" 0 "replay: 48 records of by-spans" correct --data corrections.jsonl --out kept
 grep -q "no validation records: temperature and threshold stay" said || complain "does not say that nothing was calibrated"
-run 0 correct --data few --replay 0 --out forgot
+run 0 correct --data few --replay-records 0 --out forgot
 [ "$(right by-spans spans/test.jsonl)" = 12 ] || complain "before the corrections"
 [ "$(right kept corrections.jsonl)" = 12 ] || complain "corrections are not learnt"
 [ "$(right kept spans/test.jsonl)" -ge 11 ] || complain "earlier examples are forgotten in spite of replay"
@@ -176,7 +176,7 @@ refuse "marked words without marks" 2 "supervision sql and --grounding spans can
 refuse "two encoders" 2 "expected no --encoder" --init by-spans --encoder by-none
 refuse "a file alone" 3 "corrections.jsonl: expected a folder with train.jsonl" --data corrections.jsonl
 refuse "no validation" 3 "few/valid.jsonl" --data few
-refuse "replay" 2 "0 to 1000" --init by-spans --replay 1001
+refuse "replay" 2 "0 to 1000" --init by-spans --replay-records 1001
 sed '2s/"UNK"/"MAYBE"/' corrections.jsonl >bare/replay.jsonl
 refuse "another's records" 6 'bare/replay.jsonl.*2.*MAYBE' --init bare --data few
 refuse "no run" 6 "no-such-run" --init no-such-run

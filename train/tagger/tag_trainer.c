@@ -81,7 +81,7 @@ const struct option tag_request_table[] = {
     PRESET_OPTION("preset", HERE(preset), "NAME", "dte", "settings of a publication"),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT (default: a new encoder)", .group = "model"),
     STRING_OPTION("init", HERE(init), "RUN", "trained tagger to continue from"),
-    INT_OPTION("replay", AT(replay), "N", 0, TAG_REPLAY, "training records of --init to replay"),
+    INT_OPTION("replay-records", AT(replay), "N", 0, TAG_REPLAY, "training records of --init to replay"),
     FLAG_OPTION("heads-only", AT(heads_only), "freeze the encoder"),
     INT_OPTION("hidden", AT(hidden), "N", 8, 4096, "channels of concepts and words in the heads"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "dropout of the heads"),
