@@ -8,7 +8,7 @@
 struct practice_arguments {
     const char *out;
     int64_t seed;
-    bool force, questions;
+    bool force, unlabelled;
 };
 
 static const struct practice_arguments defaults = { .seed = 1 };
@@ -18,8 +18,7 @@ static const struct practice_arguments defaults = { .seed = 1 };
 static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
-    FLAG_OPTION("questions", AT(questions), "write plain questions for `natural`, without labels",
-                .group = "generation"),
+    FLAG_OPTION("unlabelled", AT(unlabelled), "write questions for `natural`, without labels", .group = "generation"),
     SEED_OPTION(AT(seed), "random seed"),
     { 0 },
 };
@@ -40,11 +39,11 @@ static enum exit_code run(const struct call *call, struct error *err)
     const struct practice_arguments *a = call->options;
 
     /* The prefix keeps database names distinct, so that `natural` can read both folders. */
-    const char *prefix = a->questions ? "domain_" : "";
+    const char *prefix = a->unlabelled ? "domain_" : "";
     int rc = practice_write_databases(a->out, prefix, a->force, err);
     if (rc == 0)
-        rc = a->questions ? practice_write_questions(a->out, prefix, (uint64_t)a->seed, a->force, err)
-                          : write_examples(a, err);
+        rc = a->unlabelled ? practice_write_questions(a->out, prefix, (uint64_t)a->seed, a->force, err)
+                           : write_examples(a, err);
     return job_exit_code(rc, 0, err);
 }
 
@@ -61,7 +60,7 @@ const struct command command_practice = {
     .details = "Some forty small domains have questions from templates and contrast sets as `contrast` builds "
                "them. The domains of the test split occur in no other split. Synthetic data serves the demo, tests "
                "and first steps; it is no benchmark. Guide: docs/guides/detector-data.md.",
-    .examples = { "ambit-data practice -o practice --seed 2", "ambit-data practice --questions -o domains" },
+    .examples = { "ambit-data practice -o practice --seed 2", "ambit-data practice --unlabelled -o domains" },
     .files = files,
     .run = run,
 };

@@ -63,7 +63,7 @@ for split in train valid test; do
 done
 
 # --- our own domains as a corpus
-run 0 data practice --questions -o domains --seed 1
+run 0 data practice --unlabelled -o domains --seed 1
 [ -f domains/db/domain_bank.sqlite ] || complain "databases of the domains"
 run 0 data natural domains -o shipped --seed 1 --edits 5
 [ "$(grep -c '"ambiguous":true' shipped/train.jsonl)" -ge 100 ] || complain "examples of the domains" "$(wc -l shipped/train.jsonl)"
