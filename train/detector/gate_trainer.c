@@ -721,7 +721,7 @@ static int read_records(struct gate_trainer *t, struct error *err)
     struct stat st;
 
     if (t->labels && !t->db)
-        return error_set(err, EXIT_CODE_USAGE, "--labels %s: expected --db, the databases that they are about",
+        return error_set(err, EXIT_CODE_USAGE, "--labelled %s: expected --db, the databases that they are about",
                          t->labels);
     if (t->db && !t->labels)
         return read_labels(t, &t->records, t->data_folder, err);
@@ -786,10 +786,11 @@ static void describe_limits(const struct gate_split *train, char text[GATE_NOTE]
     }
     *text = 0;
     if (practice == train->n)
-        snprintf(text, GATE_NOTE,
-                 "this detector learned from made-up practice data alone: it knows little English and "
-                 "small schemas only; ambit-train gatekeeper makes a better one of a pretrained --encoder and --labels "
-                 "of your own");
+        snprintf(
+            text, GATE_NOTE,
+            "this detector learned from made-up practice data alone: it knows little English and "
+            "small schemas only; ambit-train gatekeeper makes a better one of a pretrained --encoder and --labelled "
+            "of your own");
     else if (own == train->n)
         snprintf(text, GATE_NOTE, "this detector learned from %d labelled questions%s%s", own,
                  pairs ? "" : "; which alternatives it names was not taught",
