@@ -39,7 +39,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(clarify.format_in)),
     SHARD_OPTION(AT(clarify.shard), 1),
     OUT_OPTION(AT(clarify.out), "OUT.jsonl", "answers in input order; - is standard output"),
-    INT_OPTION("rows", AT(rows), "N", 0, 10000, "maximum number of rows of a result to show"),
+    INT_OPTION("max-rows", AT(rows), "N", 0, 10000, "maximum number of rows of a result to show"),
     STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: no detector", .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of the detector that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the one stored in the model)"),

@@ -48,10 +48,10 @@ has 4 '"id":"q4",.*"candidates":null,"gated":false,"ask":null,"stop":"no-candida
 cp out.jsonl plain.jsonl
 expect 0 "records" candidates.jsonl # those of the records themselves
 cmp -s <(head -n 3 plain.jsonl | sed 's/"from":"file"/"from":"record"/') out.jsonl || complain "own candidates" "another output"
-expect 0 "records" --candidates candidates.jsonl --rows 1 questions.jsonl
+expect 0 "records" --candidates candidates.jsonl --max-rows 1 questions.jsonl
 has 2 '"rows":\[\["Rik"\]\],"truncated":true'
 has 3 '"columns":\["day"\],"rows":\[\[1\]\],"truncated":true' # 30,000 rows are more than are taken
-expect 0 "records" --candidates candidates.jsonl --rows 0 questions.jsonl
+expect 0 "records" --candidates candidates.jsonl --max-rows 0 questions.jsonl
 has 2 '"rows":\[\],"truncated":true'
 
 # --- answers: numbers or words, as many as there are questions
