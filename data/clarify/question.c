@@ -296,22 +296,15 @@ static const char *lead_of_span(const struct question_writer *w, const struct sp
 /* The sentence about the evidence, such as "Two columns fit what you wrote, "fee".", or "". */
 static const char *question_lead(const struct question_writer *w)
 {
-    static const char *const found[SIA_TYPES][2] = {
-        [SIA_COLUMN] = { "Two columns fit your question. ", "Two columns fit what you wrote, \"%s\". " },
-        [SIA_TABLE] = { "Two kinds of records fit your question. ",
-                        "Two kinds of records fit what you wrote, \"%s\". " },
-        [SIA_JOIN] = { "What you ask for is kept in two places. ", "What you wrote, \"%s\", is kept in two places. " },
-        [SIA_AGGREGATE] = { "What you ask for is stored, and can be worked out too. ",
-                            "What you wrote, \"%s\", is stored, and can be worked out too. " },
-    };
     const char *words = user_words(w), *format = words ? "You wrote \"%s\". " : "";
 
     bool asked = question_asks_found(w);
     const struct span *open = question_open_span(w);
-    if (open && (!asked || (w->a->evidence->type <= SIA_TABLE && open->n_elements > w->a->evidence->n_found)))
+    if (open &&
+        (!asked || (!ambiguity_types[w->a->evidence->type].new_table && open->n_elements > w->a->evidence->n_found)))
         return lead_of_span(w, open);
     if (asked)
-        format = found[w->a->evidence->type][words != NULL];
+        format = ambiguity_types[w->a->evidence->type].lead[words != NULL];
     const char *blank = strstr(format, "%s");
     return blank ? strings_printf(w->p->pool, "%.*s%s%s", (int)(blank - format), format, words, blank + 2) : format;
 }

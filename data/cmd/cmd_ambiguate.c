@@ -188,7 +188,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
 
     if (read_kinds(o.types, a->kinds, err))
         return err->code;
-    for (int k = SIA_TYPES; k < AMBIGUATE_TYPES && a->published_databases; k++)
+    for (int k = AMBIQT_TYPES; k < AMBIGUATE_TYPES && a->published_databases; k++)
         if (o.types[k]) {
             error_set(err, EXIT_CODE_USAGE, "--published-databases: expected --kinds of C, T, J and P, got %s",
                       ambiguity_letter(k));

@@ -229,7 +229,7 @@ int ambiqt_read(struct ambiqt_corpus *c, enum sia_type type, const char *path, s
 
 int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_type type, const char *dir, struct error *err)
 {
-    static const char *const stems[SIA_TYPES] = { "col-synonyms", "tbl-synonyms", "tbl-split", "tbl-agg" };
+    static const char *const stems[AMBIQT_TYPES] = { "col-synonyms", "tbl-synonyms", "tbl-split", "tbl-agg" };
     static const char *const endings[] = { ".train.jsonl", ".train.jsonl.xz" };
     int rc = 1;
 

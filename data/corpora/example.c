@@ -82,8 +82,8 @@ static int parse_linguistic(struct example *e, const json_t *o, const char *wher
     if (e->linguistic != LINGUISTIC_NONE)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"type\": expected attachment, scope or vague in the slice custom, got \"%s\"", where,
-                     word);
+                     "%s: field \"type\": expected one of " LINGUISTIC_TYPE_NAMES " in the slice custom, got \"%s\"",
+                     where, word);
 }
 
 static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)

@@ -518,7 +518,7 @@ static int print_json(struct score_run *r, struct error *err)
 {
     json_t *o = json_object(), *kinds = json_object(), *intervals = json_object();
 
-    for (enum sia_type k = 0; k < SIA_TYPES; k++) {
+    for (enum sia_type k = 0; k < AMBIQT_TYPES; k++) {
         if (!count(r, k, AMBIQT_EM, false).rows)
             continue;
         json_t *of_kind = json_object();
@@ -543,7 +543,7 @@ static void print_table(struct score_run *r)
     bool complete = true;
 
     printf("type  measure  records  either of %-5lld                both\n", (long long)r->request->k);
-    for (int k = 0; k < SIA_TYPES; k++)
+    for (int k = 0; k < AMBIQT_TYPES; k++)
         for (int m = 0; m < n_measures(r); m++) {
             struct type_tally t = count(r, (enum sia_type)k, (enum ambiqt_measure)m, true);
             if (!t.rows)

@@ -1,9 +1,9 @@
 /*
  * ambiguity_type.h - the registry of ambiguity types.
  *
- * Every type has one row with its name, title, sentence, detector head and generator. Readers of records, reports and
- * messages take these from the registry, so that a new type needs no list of its own elsewhere. The first rows are the
- * schema-induced types in the order of enum sia_type, the others the linguistic types in the order of enum
+ * Every type has one row with its name, its sentences and its detector head. Readers of records, reports, messages and
+ * clarifying questions take these from the registry, so that a new type needs no list of its own elsewhere. The first
+ * rows are the schema-induced types in the order of enum sia_type, the others the linguistic types in the order of enum
  * linguistic_type. All strings are constants, and nothing fails.
  */
 #ifndef DATA_SCHEMA_AMBIGUITY_TYPE_H
@@ -16,7 +16,14 @@
  * Generation under Ambiguity", EMNLP 2023).  They are two columns; two tables; a column that also exists in a split-off
  * table; an aggregate that is also stored in a table of its own.
  */
-enum sia_type { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_TYPES };
+enum sia_type {
+    SIA_COLUMN,
+    SIA_TABLE,
+    SIA_JOIN,
+    SIA_AGGREGATE,
+    SIA_TYPES,
+    AMBIQT_TYPES = SIA_AGGREGATE + 1 /* records, generators and metrics of AmbiQT's form know these alone */
+};
 
 /*
  * The types of linguistic ambiguity of AMBROSIA (Saparina and Lapata, NeurIPS 2024). Attachment: a condition may belong
@@ -31,16 +38,16 @@ enum ambiguity_head { AMBIGUITY_HEAD_PAIRS, AMBIGUITY_HEAD_WORDS };
 
 struct ambiguity_type {
     const char *name;     /* in records and options: "C" or "attachment" */
-    const char *title;    /* in tables and help: "two columns" */
     const char *sentence; /* pairs: the words before the two alternatives; words: the interpretations */
     enum ambiguity_head head;
-    bool new_table;        /* the second alternative is in a table of its own, not under another name */
-    const char *generator; /* the command of ambit-data that generates examples */
+    bool new_table;      /* the second alternative is in a table of its own, not under another name */
+    const char *lead[2]; /* pairs: the start of a clarifying question, without and with the user's words (%s) */
 };
 extern const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES];
 
-/* The names of all types, for messages. */
-#define AMBIGUITY_TYPE_NAMES "C, T, J, P, attachment, scope, vague"
+/* The names of the linguistic types and of all types, for messages. */
+#define LINGUISTIC_TYPE_NAMES "attachment, scope, vague"
+#define AMBIGUITY_TYPE_NAMES "C, T, J, P, " LINGUISTIC_TYPE_NAMES
 
 /* Returns the index of the type with this name, or -1. name may be NULL. */
 int ambiguity_type_find(const char *name);

@@ -695,11 +695,12 @@ struct drafts {
     int n, cap;
 };
 
+/* The order of u and v says which one is the original, unless both are of one kind. */
 static void add(struct drafts *d, int u, int v, enum sia_type type)
 {
     GROW(d->list, d->n, d->cap);
-    d->list[d->n++] =
-        (struct draft_pair){ u < v || type > SIA_TABLE ? u : v, u < v || type > SIA_TABLE ? v : u, type, false };
+    bool kept = u < v || ambiguity_types[type].new_table;
+    d->list[d->n++] = (struct draft_pair){ kept ? u : v, kept ? v : u, type, false };
 }
 
 static struct element_key *columns_by_key(const struct pair_view *v, enum spelling k)

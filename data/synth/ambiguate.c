@@ -30,7 +30,7 @@ const char *ambiguity_fault_text(enum ambiguity_fault fault)
 const char *ambiguity_letter(int type)
 {
     static const char *const more[] = { "D", "R", "A" };
-    return type < SIA_TYPES ? ambiguity_types[type].name : more[type - SIA_TYPES];
+    return type < AMBIQT_TYPES ? ambiguity_types[type].name : more[type - AMBIQT_TYPES];
 }
 
 void ambiguities_release(struct ambiguities *a)
@@ -61,7 +61,7 @@ struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_
     GROW(out->items, out->n, out->cap);
     struct ambiguity *a = &out->items[out->n++];
     *a = (struct ambiguity){ .type = type, .question = q->number, .schema = q->schema_number, .resolved = q->resolved };
-    a->record = (struct ambiqt_record){ .type = type < SIA_TYPES ? (enum sia_type)type : SIA_COLUMN,
+    a->record = (struct ambiqt_record){ .type = type < AMBIQT_TYPES ? (enum sia_type)type : SIA_COLUMN,
                                         .db_id = strings_keep(&out->text, q->db_id),
                                         .question = strings_keep(&out->text, q->question),
                                         .original = sql,

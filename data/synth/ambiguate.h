@@ -24,7 +24,7 @@ enum { AMBIGUITY_MAX_TABLES = 16, AMBIGUITY_MAX_STORED = 32 };
 
 /* The types that can be generated: AmbiQT's four with the numbers of enum sia_type, the two schema edits, and questions
  * whose input already lists several interpretations. */
-enum { AMBIGUITY_DELETED = SIA_TYPES, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIGUATE_TYPES };
+enum { AMBIGUITY_DELETED = AMBIQT_TYPES, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIGUATE_TYPES };
 /* Returns the letter of a type: "C", "T", "J", "P", "D", "R" or "A". */
 const char *ambiguity_letter(int type);
 

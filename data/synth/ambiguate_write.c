@@ -712,7 +712,7 @@ static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, i
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
                                         .resolved =
-                                            !in->as_ambiqt || type >= SIA_TYPES || json_object_get(record, "corpus"),
+                                            !in->as_ambiqt || type >= AMBIQT_TYPES || json_object_get(record, "corpus"),
                                         .schema_number = (int)(s - in->schemas.schemas),
                                         .synonyms = &in->finder };
         q.schema = ambiguate_lower(in, q.schema_number);

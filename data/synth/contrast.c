@@ -318,7 +318,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
 
 static void judge_all(struct contrast *c)
 {
-    int losses[SIA_TYPES][LOSSES] = { { 0 } };
+    int losses[AMBIQT_TYPES][LOSSES] = { { 0 } };
     bool *understood = xcalloc((size_t)c->question_keys.n, sizeof *understood);
 
     for (int i = 0; i < c->question_keys.n; i++)
@@ -329,7 +329,7 @@ static void judge_all(struct contrast *c)
         c->records[i].usable = loss == LOSS_NONE;
         losses[c->records[i].source->type][loss]++;
     }
-    for (int k = 0; k < SIA_TYPES; k++)
+    for (int k = 0; k < AMBIQT_TYPES; k++)
         for (int l = 0; l < LOSSES; l++)
             if (losses[k][l])
                 log_info("%s records, %s: %d", sia_type_letter((enum sia_type)k), loss_names[l], losses[k][l]);
@@ -603,20 +603,20 @@ static void match_group(struct contrast *c, const struct record_group *g, struct
 /* pairs: [schemas.n] */
 static void match_all(struct contrast *c, struct db_pairs *pairs)
 {
-    int n_groups = c->in->schemas.n * SIA_TYPES, clashes = 0;
+    int n_groups = c->in->schemas.n * AMBIQT_TYPES, clashes = 0;
     struct record_group *groups = xcalloc((size_t)n_groups, sizeof *groups);
 
     for (int i = 0; i < c->in->ambiqt.n; i++) {
         const struct contrast_record *r = &c->records[i];
         if (!r->usable)
             continue;
-        struct record_group *g = &groups[c->questions[r->question].db * SIA_TYPES + (int)r->source->type];
+        struct record_group *g = &groups[c->questions[r->question].db * AMBIQT_TYPES + (int)r->source->type];
         GROW(g->records, g->n, g->cap);
         g->records[g->n++] = i;
     }
     for (int i = 0; i < n_groups; i++) {
         groups[i].c = c;
-        match_group(c, &groups[i], &pairs[i / SIA_TYPES], &clashes);
+        match_group(c, &groups[i], &pairs[i / AMBIQT_TYPES], &clashes);
         free(groups[i].records);
     }
     if (clashes)
@@ -628,8 +628,8 @@ enum { SHARE_TRIES = 64 };
 
 /* The number of pairs of each type, by database and in total. */
 struct type_counts {
-    int (*of_db)[SIA_TYPES];
-    int all[SIA_TYPES];
+    int (*of_db)[AMBIQT_TYPES];
+    int all[AMBIQT_TYPES];
 };
 
 static struct type_counts count_types(const struct contrast *c, const struct db_pairs *pairs)
@@ -650,7 +650,7 @@ static double unevenness(const struct type_counts *k, const int *order, int n, d
 {
     double sum = 0;
 
-    for (int kind = 0; kind < SIA_TYPES; kind++) {
+    for (int kind = 0; kind < AMBIQT_TYPES; kind++) {
         int count = 0;
         for (int i = 0; i < n; i++)
             count += k->of_db[order[i]][kind];
@@ -797,7 +797,7 @@ int contrast_build(struct dataset *out, const struct contrast_options *o, const 
 
     *out = (struct dataset){ 0 };
     int rc = read_spider(&in, spider, err);
-    for (int k = 0; k < SIA_TYPES && rc == 0; k++)
+    for (int k = 0; k < AMBIQT_TYPES && rc == 0; k++)
         rc = ambiqt_read_train(&in.ambiqt, (enum sia_type)k, ambiqt, err);
     if (rc == 0)
         rc = contrast_build_from(out, o, &in, err);

@@ -783,7 +783,7 @@ struct record_database {
 /* Returns the altered database's name as DFPL forms it. The caller frees it. */
 static char *database_name(const struct ambiqt_record *r)
 {
-    static const char *const marks[SIA_TYPES] = { "column", "table", "split", "agg" };
+    static const char *const marks[AMBIQT_TYPES] = { "column", "table", "split", "agg" };
     char *name = NULL, *columns = NULL;
     size_t size;
     FILE *f = open_memstream(&columns, &size);

@@ -496,7 +496,9 @@ enum {
 };
 
 /* questions about one element of each type: tables are few and aggregates fewer */
-static const int questions_of[SIA_TYPES] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
+static const int questions_of[AMBIQT_TYPES] = {
+    [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3
+};
 
 static enum column_type type_of(enum practice_role role)
 {

@@ -7,7 +7,7 @@
 
 static struct schema schema;
 
-static struct ambiqt_record records[SIA_TYPES] = {
+static struct ambiqt_record records[AMBIQT_TYPES] = {
     { .type = SIA_COLUMN, .db_id = "db", .table = "a", .column = "x", .names = { "s", "lift-off" } },
     { .type = SIA_TABLE, .db_id = "db", .table = "a", .names = { "s", "T" } },
     { .type = SIA_JOIN, .db_id = "db", .table = "a", .column = "x", .key = "id", .new_table = "a_x" },
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!schema.tables)
         set_up();
-    for (int k = 0; k < SIA_TYPES; k++)
+    for (int k = 0; k < AMBIQT_TYPES; k++)
         check(&records[k], text, prediction ? prediction : text);
     free(text);
     return 0;

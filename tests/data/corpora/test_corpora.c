@@ -308,14 +308,14 @@ static void schema_indexes_out_of_range_are_refused(void **state)
 /* The numbers of records are the published ones. */
 static void shared_records_are_read(void **state)
 {
-    static const int wanted[SIA_TYPES] = { 8360, 9931, 1532, 426 };
+    static const int wanted[AMBIQT_TYPES] = { 8360, 9931, 1532, 426 };
     struct error err = { 0 };
     const char *dir = test_shared("data/ambiqt");
 
     (void)state;
     if (!dir)
         skip();
-    for (int k = 0; k < SIA_TYPES; k++) {
+    for (int k = 0; k < AMBIQT_TYPES; k++) {
         struct ambiqt_corpus c = { 0 };
         assert_int_equal(ambiqt_read_train(&c, (enum sia_type)k, dir, &err), 0);
         assert_int_equal(c.n, wanted[k]);

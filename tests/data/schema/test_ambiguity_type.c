@@ -10,7 +10,9 @@ static void every_row_is_complete(void **state)
     (void)state;
     for (int i = 0; i < AMBIGUITY_TYPES; i++) {
         const struct ambiguity_type *t = &ambiguity_types[i];
-        assert_true(t->name && *t->name && t->title && *t->title && t->sentence && *t->sentence && t->generator);
+        assert_true(t->name && *t->name && t->sentence && *t->sentence);
+        assert_int_equal(t->lead[0] && !strchr(t->lead[0], '%') && t->lead[1] && strstr(t->lead[1], "\"%s\""),
+                         t->head == AMBIGUITY_HEAD_PAIRS);
         assert_int_equal(t->head, i < SIA_TYPES ? AMBIGUITY_HEAD_PAIRS : AMBIGUITY_HEAD_WORDS);
         assert_int_equal(ambiguity_type_find(t->name), i);
     }

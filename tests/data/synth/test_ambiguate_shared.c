@@ -166,7 +166,7 @@ static const char *both_files(const char *dir)
 }
 
 /* Counts the records of each type that DFPL's filter keeps and finds on the databases of a folder. */
-static void filter(int kept[SIA_TYPES], int *found, const char *dir, const char *databases)
+static void filter(int kept[AMBIQT_TYPES], int *found, const char *dir, const char *databases)
 {
     char more[16000];
 
@@ -174,7 +174,7 @@ static void filter(int kept[SIA_TYPES], int *found, const char *dir, const char 
              both_files(dir), test_file(dir, "made", NULL));
     json_t *r = make(dir, "dev.json", more);
     *found = 0;
-    memset(kept, 0, SIA_TYPES * sizeof *kept);
+    memset(kept, 0, AMBIQT_TYPES * sizeof *kept);
     for (size_t i = 0; i < json_array_size(r); i++) {
         const char *why = ambiguate_field(r, i, "published_filter"), *kind = ambiguate_field(r, i, "type");
         *found += strcmp(why, "lost") != 0;
@@ -186,7 +186,7 @@ static void filter(int kept[SIA_TYPES], int *found, const char *dir, const char 
 static void published_filter_on_the_rebuilt_databases(void **state)
 {
     char databases[8192];
-    int kept[SIA_TYPES], found;
+    int kept[AMBIQT_TYPES], found;
 
     if (!*ambiqt || !*spider)
         skip();
@@ -213,7 +213,7 @@ static void empty_database(const char *path)
 static void published_filter_keeps_1788(void **state)
 {
     char command[16000], databases[8192], *said;
-    int kept[SIA_TYPES], found;
+    int kept[AMBIQT_TYPES], found;
 
     if (!*ambiqt || !*spider)
         skip();

@@ -24,9 +24,9 @@ static int tear_down(void **state)
 
 static const struct contrast_options usual = { .seed = 1, .test_share = 0.2, .valid_share = 0.2 };
 
-static void count(const struct dataset *d, enum example_slice slice, int counts[SIA_TYPES][2])
+static void count(const struct dataset *d, enum example_slice slice, int counts[AMBIQT_TYPES][2])
 {
-    memset(counts, 0, SIA_TYPES * sizeof *counts);
+    memset(counts, 0, AMBIQT_TYPES * sizeof *counts);
     for (int f = 0; f < SPLITS; f++)
         for (int i = 0; i < d->splits[f].n; i++)
             if (d->splits[f].items[i].slice == slice)
@@ -37,17 +37,17 @@ static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void
 {
     struct error err = { 0 };
     struct dataset d;
-    int counts[SIA_TYPES][2];
+    int counts[AMBIQT_TYPES][2];
 
     corpus_write(*state, 5);
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
     count(&d, EXAMPLE_CONTRAST, counts);
-    for (int k = 0; k < SIA_TYPES; k++) {
+    for (int k = 0; k < AMBIQT_TYPES; k++) {
         assert_int_equal(counts[k][true], 10);
         assert_int_equal(counts[k][false], 10);
     }
     count(&d, EXAMPLE_HARD_NEGATIVE, counts);
-    for (int k = 0; k < SIA_TYPES; k++) {
+    for (int k = 0; k < AMBIQT_TYPES; k++) {
         assert_int_equal(counts[k][true], 0);
         assert_int_equal(counts[k][false], 20);
     }
@@ -155,7 +155,7 @@ static void doubtful_records_are_rejected(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
-    int counts[SIA_TYPES][2];
+    int counts[AMBIQT_TYPES][2];
 
     corpus_write(*state, 5);
     /* the same question on another schema needs the wage too, so it is ambiguous with the wage duplicated */
@@ -355,7 +355,7 @@ static void shared_corpora_form_contrast_sets(void **state)
     struct error err = { 0 };
     struct gatekeeper_counts counts[2];
     struct dataset d;
-    int contrast[SIA_TYPES][2], total = 0;
+    int contrast[AMBIQT_TYPES][2], total = 0;
 
     if (!ambiqt || !spider) {
         free(ambiqt);
@@ -371,7 +371,7 @@ static void shared_corpora_form_contrast_sets(void **state)
     const struct contrast_options o = { 7, 0.2, 0.1 };
     assert_int_equal(contrast_build(&d, &o, ambiqt, spider, &err), 0);
     count(&d, EXAMPLE_CONTRAST, contrast);
-    for (int k = 0; k < SIA_TYPES; k++) {
+    for (int k = 0; k < AMBIQT_TYPES; k++) {
         assert_int_equal(contrast[k][false], contrast[k][true]);
         total += contrast[k][false] + contrast[k][true];
     }
