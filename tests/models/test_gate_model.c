@@ -90,6 +90,8 @@ static void check_refused(json_t *o, const char *field, json_t *value, const cha
 
 static void test_refused(void **state)
 {
+    char message[64];
+
     (void)state;
     check_refused(description(GAT_F32), "gat_precision", json_string("f8"), "gat_precision: unknown value \"f8\"");
     check_refused(description(GAT_F32), "gat_precision", json_integer(1), "gat_precision");
@@ -98,9 +100,9 @@ static void test_refused(void **state)
     check_refused(description(GAT_F32), "encoder", json_string("gpt"), "encoder: unknown value \"gpt\"");
     check_refused(description(GAT_F32), "heads", json_integer(0), "heads");
     check_refused(description(GAT_F32), "linguistic", json_string("maybe"), "linguistic");
-    check_refused(description(GAT_F32), "pair_feature_set", NULL, "pair_feature_set: expected version 5, got 1: ");
-    check_refused(description(GAT_F32), "pair_feature_set", json_integer(2),
-                  "pair_feature_set: expected version 5, got 2: ");
+    snprintf(message, sizeof message, "pair_feature_set: expected version %d, got 1: ", SCHEMA_PAIR_FEATURE_SET);
+    check_refused(description(GAT_F32), "pair_feature_set", NULL, message);
+    check_refused(description(GAT_F32), "pair_feature_set", json_integer(1), message);
     check_refused(description(GAT_F32), "linguistic_temperature", json_integer(0), "linguistic_temperature");
 }
 
