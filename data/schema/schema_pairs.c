@@ -983,7 +983,7 @@ static int by_elements(const void *x, const void *y)
 static int by_rank(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;
-    int ka = (a->type + SIA_TYPES - 1) % SIA_TYPES, kb = (b->type + SIA_TYPES - 1) % SIA_TYPES;
+    int ka = ((int)a->type + SIA_TYPES - 1) % SIA_TYPES, kb = ((int)b->type + SIA_TYPES - 1) % SIA_TYPES;
 
     if (ka != kb)
         return (ka > kb) - (ka < kb);

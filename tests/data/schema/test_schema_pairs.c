@@ -500,7 +500,7 @@ static void test_recall(void **state)
         skip();
     assert_int_equal(schema_set_open(&set, test_shared("data/spider/tables.json"), &err), 0);
     snprintf(dir, sizeof dir, "%s", test_shared("data/ambiqt"));
-    for (enum sia_type type = SIA_COLUMN; type < SIA_TYPES; type++) {
+    for (enum sia_type type = SIA_COLUMN; type < AMBIQT_TYPES; type++) {
         struct recall r = recall_of(&set, type, dir);
         print_message("%s: %d of %d duplicated pairs found, %.1f candidates per schema\n", sia_type_letter(type),
                       r.found, r.n, (double)r.pairs / r.n);
