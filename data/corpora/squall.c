@@ -107,20 +107,28 @@ static int find_table(struct squall_reader *s, const char *id, struct error *err
 static const char *read_words(struct table_corpus *c, const json_t *record, const char *where, struct error *err)
 {
     json_t *words = json_get_array(record, "nl", where, err), *word;
-    const char *text = "";
-    size_t i;
+    const char *text = NULL;
+    char *joined = NULL;
+    size_t i, size = 0;
+    FILE *f = open_memstream(&joined, &size);
+    bool good = words != NULL;
 
+    CHECK(f, "no memory for a question");
     json_array_foreach(words, i, word)
     {
-        if (!json_is_string(word)) {
+        if (good && !json_is_string(word)) {
             error_set(err, EXIT_CODE_DATA, "%s: field \"nl\": expected strings, got %s", where, json_type_name(word));
-            return NULL;
+            good = false;
         }
-        text = strings_printf(&c->text, "%s%s%s", text, i ? " " : "", json_string_value(word));
+        fprintf(f, "%s%s", i ? " " : "", good ? json_string_value(word) : "");
     }
-    if (words && !*text)
+    CHECK(fclose(f) == 0, "no memory for a question");
+    if (good && *joined)
+        text = strings_keep(&c->text, joined);
+    else if (good)
         error_set(err, EXIT_CODE_DATA, "%s: field \"nl\": expected words, got none", where);
-    return words && *text ? text : NULL;
+    free(joined);
+    return text;
 }
 
 /* The column of "c3", or of "c3" with a suffix such as "_number", from 0; -1: none. */
