@@ -3,6 +3,7 @@
 #include "data/base/option_rows.h"
 #include "data/base/out_file.h"
 #include "data/cmd/commands.h"
+#include "data/endpoint/endpoint.h"
 #include "data/synth/ambiguate_write.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@
 struct ambiguate_arguments {
     const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms;
     const char *db, *schema_strings, *materialise, *answers, *out;
+    struct endpoint_settings server; /* of the names, if it has an address */
     enum { AGGREGATES_BY_NAME = -1, AGGREGATES_VALIDATION, AGGREGATES_TRAIN } aggregates;
     enum { GENERATOR_BY_FILES = -1, GENERATOR_RESOLVED, GENERATOR_AMBIQT } generator;
     int64_t seed;
@@ -19,10 +21,12 @@ struct ambiguate_arguments {
 };
 
 static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P",
+                                                     .server = ENDPOINT_DEFAULTS("lm"),
                                                      .aggregates = AGGREGATES_BY_NAME,
                                                      .generator = GENERATOR_BY_FILES };
 
 #define AT(field) offsetof(struct ambiguate_arguments, field)
+#define SERVER(field) AT(server.field)
 
 static const struct option options[] = {
     STRING_OPTION("spider", AT(spider), "DIR", "Spider's folder: tables.json and dev.json", .group = "input"),
@@ -46,6 +50,8 @@ static const struct option options[] = {
                 "types C and T: write prompts for synonyms to --out in place of records",
                 .group = "synonyms by a model"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, whose names are used"),
+    STRING_OPTION("lm", SERVER(url), "URL", ENDPOINT_URL_HELP ", which completes the prompts"),
+    ENDPOINT_OPTIONS("lm", SERVER),
     { 0 },
 };
 
@@ -129,6 +135,38 @@ static bool print_counts(const struct ambiguate_counts counts[AMBIGUATE_TYPES], 
     return without == 0;
 }
 
+/* Checks the options of synonyms by a model. */
+static int check_model(const struct ambiguate_arguments *a, struct error *err)
+{
+    const char *by = a->write_prompts ? "write-prompts" : a->answers ? "answers" : a->server.url ? "lm" : NULL;
+    const char *other = a->write_prompts && a->answers          ? "answers"
+                        : a->write_prompts && a->materialise    ? "materialise"
+                        : a->write_prompts && a->schema_strings ? "schema-strings"
+                        : a->server.url && strcmp(by, "lm")     ? "lm"
+                        : a->synonyms                           ? "synonyms"
+                        : a->table_synonyms                     ? "table-synonyms"
+                                                                : NULL;
+
+    if (by && other)
+        return error_set(err, EXIT_CODE_USAGE, "--%s and --%s cannot be used together", by, other);
+    return endpoint_check(&a->server, err);
+}
+
+/* Takes the names of tables and columns from completions, if the options have any. */
+static int read_names(struct ambiguate_input *in, const struct ambiguate_arguments *a,
+                      const bool types[AMBIGUATE_TYPES], struct synonym_counts *names, struct error *err)
+{
+    const struct synonym_answers from = { a->answers, a->server, a->seed };
+
+    if (!a->answers && !a->server.url)
+        return 0;
+    if (ambiguate_answers(in, types, &from, names, err))
+        return -1;
+    log_info("%lld prompts, %lld without a completion that passes the filter", (long long)names->prompts,
+             (long long)names->unread);
+    return 0;
+}
+
 static int check(const struct ambiguate_arguments *a, struct error *err)
 {
     if (!a->spider && (!a->questions || !(a->tables || a->db)))
@@ -138,15 +176,7 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--materialise requires --db DIR, the databases to copy");
     if (a->published_databases && !a->materialise)
         return error_set(err, EXIT_CODE_USAGE, "--published-databases requires --materialise DIR");
-    if (a->write_prompts && (a->answers || a->materialise || a->schema_strings))
-        return error_set(err, EXIT_CODE_USAGE, "--write-prompts and --%s cannot be used together",
-                         a->answers       ? "answers"
-                         : a->materialise ? "materialise"
-                                          : "schema-strings");
-    if ((a->write_prompts || a->answers) && (a->synonyms || a->table_synonyms))
-        return error_set(err, EXIT_CODE_USAGE, "--%s and --%s cannot be used together",
-                         a->write_prompts ? "write-prompts" : "answers", a->synonyms ? "synonyms" : "table-synonyms");
-    return 0;
+    return check_model(a, err);
 }
 
 /* Writes prompts in place of records. */
@@ -195,11 +225,8 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
             return err->code;
         }
     int rc = ambiguate_input_read(&in, files, err);
-    if (rc == 0 && a->answers)
-        rc = ambiguate_answers(&in, o.types, a->answers, &names, err);
-    if (rc == 0 && a->answers)
-        log_info("%lld prompts, %lld without a completion that passes the filter", (long long)names.prompts,
-                 (long long)names.unread);
+    if (rc == 0)
+        rc = read_names(&in, a, o.types, &names, err);
     in.one_table = takes_one_table(a, files->questions);
     in.as_ambiqt = takes_ambiqt(a);
     if (rc == 0 && in.as_ambiqt && a->generator == GENERATOR_BY_FILES)
@@ -252,7 +279,8 @@ const struct command command_ambiguate = {
                "reproduces the published program.\n\n"
                "--write-prompts writes {\"id\", \"messages\"} for the synonyms of all tables and columns of the "
                "questions' databases, in the words of AmbiQT's program. --answers reads {\"id\", \"text\"} or "
-               "{\"id\", \"texts\"}; a prompt without two usable names is listed, and the exit code is 7.\n\n"
+               "{\"id\", \"texts\"}. --lm asks a language-model server, up to ten times for a prompt. A prompt "
+               "without two usable names is listed, and the exit code is 7.\n\n"
                "Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data ambiguate --questions questions.jsonl --db databases -o ambiguous.jsonl",
                   "ambit-data ambiguate --spider spider --db databases --materialise altered -o made.jsonl" },

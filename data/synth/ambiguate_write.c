@@ -622,12 +622,14 @@ int ambiguate_prompts(const struct ambiguate_input *in, const bool types[AMBIGUA
     return rc;
 }
 
-int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *path,
+int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const struct synonym_answers *from,
                       struct synonym_counts *counts, struct error *err)
 {
     bool *used = used_schemas(in);
     struct synonym_scope scope = scope_of(in, types, used);
-    int rc = synonym_answers_read(&in->columns, &in->tables, &scope, path, counts, err);
+    int rc = from->answers
+                 ? synonym_answers_read(&in->columns, &in->tables, &scope, from->answers, counts, err)
+                 : synonym_answers_ask(&in->columns, &in->tables, &scope, &from->server, from->seed, counts, err);
 
     in->finder.columns = &in->columns;
     in->finder.tables = &in->tables;

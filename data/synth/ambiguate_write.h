@@ -36,8 +36,14 @@ int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_file
  * their number. */
 int ambiguate_prompts(const struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *out, int64_t *n,
                       struct error *err);
-/* Takes the names from completions of these prompts. */
-int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *path,
+/* Completions of these prompts: a file, or a server if `answers` is NULL. */
+struct synonym_answers {
+    const char *answers;
+    struct endpoint_settings server;
+    int64_t seed; /* of the server's samples */
+};
+/* Takes the names from completions. */
+int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const struct synonym_answers *from,
                       struct synonym_counts *counts, struct error *err);
 void ambiguate_input_release(struct ambiguate_input *in);
 

@@ -2,6 +2,7 @@
 
 #include "data/base/json.h"
 #include "data/base/log.h"
+#include "data/base/stop.h"
 #include "data/prompt/interpretation_sql.h"
 #include "data/prompt/loose_json.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_NAME = 200 }; /* bytes of a name */
+enum { MAX_NAME = 200 /* bytes of a name */, MAX_ANSWER_TOKENS = 2048 };
 
 static const char columns_task[] =
     "You are a helpful assistant that assists the user in deciding alternate names for their tables' columns in an SQL "
@@ -232,13 +233,17 @@ static json_t *names_of(const struct synonym_prompt *p, const char *answer)
     return names;
 }
 
-/* The dictionaries while they are read, in the form of AmbiQT's files. */
-struct answer_file {
-    struct query_answers answers;
+/* The dictionaries while they are filled, in the form of AmbiQT's files. */
+struct synonym_draft {
     json_t *dictionaries[2]; /* of tables, of columns */
-    struct strings used;     /* ids of prompts */
     struct synonym_counts *counts;
 };
+
+static struct synonym_draft draft_new(struct synonym_counts *counts)
+{
+    *counts = (struct synonym_counts){ 0 };
+    return (struct synonym_draft){ { json_object(), json_object() }, counts };
+}
 
 /* Sets all[db][table]; takes the value. */
 static void set_names(json_t *all, const struct synonym_prompt *p, json_t *names)
@@ -252,23 +257,52 @@ static void set_names(json_t *all, const struct synonym_prompt *p, json_t *names
     json_object_set_new(tables, p->schema->tables[p->table].name, names);
 }
 
+/* Adds the names of a prompt, which it takes; NULL: none, and `why` is logged. */
+static void add_names(struct synonym_draft *d, const struct synonym_prompt *p, json_t *names, const char *why)
+{
+    d->counts->prompts++;
+    d->counts->unread += !names;
+    if (names)
+        set_names(d->dictionaries[p->columns], p, names);
+    else
+        log_warn("%s/%s/%s: %s", p->schema->db_id, p->schema->tables[p->table].name, p->columns ? "columns" : "table",
+                 why);
+}
+
+/* Makes the dictionaries unless rc is -1. Frees the draft. */
+static int finish_draft(struct synonym_draft *d, int rc, struct synonyms *columns, struct synonyms *tables,
+                        const char *where, struct error *err)
+{
+    if (rc == 0)
+        rc = synonyms_from_json(columns, d->dictionaries[1], where, err);
+    if (rc == 0)
+        rc = synonyms_from_json(tables, d->dictionaries[0], where, err);
+    json_decref(d->dictionaries[0]);
+    json_decref(d->dictionaries[1]);
+    return rc;
+}
+
+/* Completions in a file. */
+
+static const char unusable[] = "no completion has two usable names for each name";
+
+struct answer_file {
+    struct query_answers answers;
+    struct strings used; /* ids of prompts */
+    struct synonym_draft draft;
+};
+
 static int read_prompt(void *user, const struct synonym_prompt *p, struct error *err)
 {
     struct answer_file *f = user;
     json_t *key = json_pack("{s:o}", "id", prompt_id(p)), *names = NULL;
     const struct text_items *texts = query_answers_find(&f->answers, key);
-    const char *id = json_string_value(json_object_get(key, "id"));
 
     (void)err;
-    strings_add(&f->used, id);
+    strings_add(&f->used, json_string_value(json_object_get(key, "id")));
     for (int i = 0; texts && i < texts->n && !names; i++)
         names = names_of(p, texts->items[i]);
-    f->counts->prompts++;
-    f->counts->unread += !names;
-    if (names)
-        set_names(f->dictionaries[p->columns], p, names);
-    else
-        log_warn("%s: %s", id, texts ? "no completion has two usable names for each name" : "no completion");
+    add_names(&f->draft, p, names, texts ? unusable : "no completion");
     json_decref(key);
     return 0;
 }
@@ -286,21 +320,114 @@ static int check_ids(const struct answer_file *f, const char *path, struct error
 int synonym_answers_read(struct synonyms *columns, struct synonyms *tables, const struct synonym_scope *scope,
                          const char *path, struct synonym_counts *counts, struct error *err)
 {
-    struct answer_file f = { .dictionaries = { json_object(), json_object() }, .counts = counts };
+    struct answer_file f = { .draft = draft_new(counts) };
     int rc = query_answers_open(&f.answers, path, err);
 
-    *counts = (struct synonym_counts){ 0 };
     if (rc == 0)
         rc = each_prompt(scope, read_prompt, &f, err);
     if (rc == 0)
         rc = check_ids(&f, path, err);
-    if (rc == 0)
-        rc = synonyms_from_json(columns, f.dictionaries[1], path, err);
-    if (rc == 0)
-        rc = synonyms_from_json(tables, f.dictionaries[0], path, err);
-    json_decref(f.dictionaries[0]);
-    json_decref(f.dictionaries[1]);
+    rc = finish_draft(&f.draft, rc, columns, tables, path, err);
     strings_release(&f.used);
     query_answers_release(&f.answers);
     return rc;
+}
+
+/* Completions of a server. */
+
+struct asked_synonyms {
+    struct synonym_prompt prompt;
+    json_t *record; /* as synonym_prompts_write writes it */
+    json_t *names;  /* NULL until a completion passes the filter */
+    char *error;    /* reason why the server gave no completion, or NULL */
+};
+
+struct synonym_asker {
+    struct asked_synonyms *list;
+    int64_t n, cap;
+};
+
+static int list_prompt(void *user, const struct synonym_prompt *p, struct error *err)
+{
+    struct synonym_asker *a = user;
+
+    (void)err;
+    GROW(a->list, a->n, a->cap);
+    a->list[a->n++] = (struct asked_synonyms){ .prompt = *p, .record = prompt_json(p) };
+    return 0;
+}
+
+/* Takes the names or the error of a completion. */
+static void take_answer(struct asked_synonyms *s, const struct endpoint_prompt *p)
+{
+    s->error = p->error ? xstrdup(p->error) : NULL;
+    for (int i = 0; i < p->n && !s->names; i++)
+        if (p->texts[i].text)
+            s->names = names_of(&s->prompt, p->texts[i].text);
+}
+
+/* Whether the prompt is asked, or asked again. The client itself repeats requests that fail. */
+static bool is_open(const struct asked_synonyms *s)
+{
+    return !s->names && !s->error;
+}
+
+/* Asks the open prompts; *left is the number of those that stay open. */
+static int ask_round(struct synonym_asker *a, struct endpoint *server, int64_t seed, int64_t *left, struct error *err)
+{
+    const struct endpoint_sampling set = {
+        .samples = 1, .max_new = MAX_ANSWER_TOKENS, .temperature = 1, .top_p = 1, .typical_p = 1, .seed = seed
+    };
+    struct endpoint_prompt *list = xcalloc((size_t)a->n + 1, sizeof *list);
+    int64_t n = 0, at = 0;
+
+    for (int64_t i = 0; i < a->n; i++)
+        if (is_open(&a->list[i]))
+            list[n++].record = a->list[i].record;
+    int rc = endpoint_ask(server, &set, list, n, false, err);
+    *left = 0;
+    for (int64_t i = 0; i < a->n; i++)
+        if (is_open(&a->list[i])) {
+            take_answer(&a->list[i], &list[at]);
+            endpoint_prompt_release(&list[at++]);
+            *left += is_open(&a->list[i]);
+        }
+    free(list);
+    return rc > 0 ? error_set(err, stop_exit_code(), "interrupted") : rc;
+}
+
+static int ask_all(struct synonym_asker *a, const struct endpoint_settings *settings, int64_t seed, struct error *err)
+{
+    struct endpoint *server = endpoint_open(settings, err);
+    int rc = server ? 0 : -1;
+    int64_t left = a->n;
+
+    for (int i = 0; i < SYNONYM_TRIES && left && rc == 0; i++)
+        rc = ask_round(a, server, seed + i, &left, err);
+    if (server)
+        endpoint_log(server);
+    endpoint_close(server);
+    return rc;
+}
+
+int synonym_answers_ask(struct synonyms *columns, struct synonyms *tables, const struct synonym_scope *scope,
+                        const struct endpoint_settings *server, int64_t seed, struct synonym_counts *counts,
+                        struct error *err)
+{
+    struct synonym_draft draft = draft_new(counts);
+    struct synonym_asker a = { 0 };
+
+    stop_install();
+    each_prompt(scope, list_prompt, &a, err);
+    int rc = ask_all(&a, server, seed, err);
+    for (int64_t i = 0; i < a.n; i++) {
+        struct asked_synonyms *s = &a.list[i];
+        if (rc == 0)
+            add_names(&draft, &s->prompt, json_incref(s->names), s->error ? s->error : unusable);
+        json_decref(s->names);
+        json_decref(s->record);
+        free(s->error);
+    }
+    free(a.list);
+    return finish_draft(&draft, rc, columns, tables, server->url, err);
 }

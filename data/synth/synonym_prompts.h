@@ -13,6 +13,7 @@
 #define DATA_SYNTH_SYNONYM_PROMPTS_H
 
 #include "data/corpora/spider.h"
+#include "data/endpoint/endpoint.h"
 #include "data/schema/schema.h"
 
 /* The schemas to ask about. */
@@ -33,5 +34,12 @@ struct synonym_counts {
  * EXIT_CODE_DATA. */
 int synonym_answers_read(struct synonyms *columns, struct synonyms *tables, const struct synonym_scope *scope,
                          const char *path, struct synonym_counts *counts, struct error *err);
+
+/* The same from a language-model server. As in AmbiQT's program, a prompt without two usable names is asked again, at
+ * most SYNONYM_TRIES times. `seed` is that of the samples. -1 with err, also after a signal. */
+enum { SYNONYM_TRIES = 10 };
+int synonym_answers_ask(struct synonyms *columns, struct synonyms *tables, const struct synonym_scope *scope,
+                        const struct endpoint_settings *server, int64_t seed, struct synonym_counts *counts,
+                        struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-data ambiguate --write-prompts and --answers: the published prompts, the filter of completions, the records with the
-# names of a model, and bad input.
+# ambit-data ambiguate --write-prompts, --answers and --lm: the published prompts, the filter of completions, the records with
+# the names of a model.  A server is asked again, and its completions are cached.  Bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -65,6 +65,44 @@ rejects harbour/Boat/columns '"[\"number\", \"code\"]"'
 grep -qi '"query1":"select title from' fewer.jsonl && complain "rejected names" "are used"
 answers && sed -i 1d answers.jsonl
 check "no completion" 7 "harbour/Boat/columns: no completion$" made fewer.jsonl
+
+# --- a server gives the same records as its completions in a file.  A prompt is asked until a completion passes the filter.
+if [ -x "$bin/lm_server" ]; then
+    # shellcheck source=tests/support/lm_server.sh
+    . "$support/lm_server.sh"
+    cat >texts.jsonl <<'END'
+{"match":"a table called \"Boat\"","texts":["{\"id\": [\"number\", \"code\"], \"Name\": [\"Title\", \"full label\"]}"]}
+{"match":"names for the table \"Boat\"","texts":["[\"ship\", \"vessel\"]"]}
+{"match":"a table called \"crew\"","texts":["I cannot do that.","{\"age\": [\"years\"]}","{\"age\": [\"years\", \"time_alive\"]}"]}
+{"match":"names for the table \"crew\"","texts":["[\"sea staff\", \"team\"]","[\"staff\", \"team\"]"]}
+END
+    asked() { ambiguate --lm "$url" --kinds C,T "$@"; }
+    serve answers=texts.jsonl
+    expect 0 '4 prompts, 0 without a completion' asked --cache cache.jsonl -o asked.jsonl
+    cmp -s records.jsonl asked.jsonl || complain "a server's names" "$(diff records.jsonl asked.jsonl)"
+    [ "$(requests)" = 7 ] || complain "prompts asked again" "$(requests) requests, expected 4 + 2 + 1"
+    expect 0 '4 prompts, 0 without a completion' asked --cache cache.jsonl -o cached.jsonl
+    cmp -s records.jsonl cached.jsonl || complain "cached names" "$(diff records.jsonl cached.jsonl)"
+    [ "$(requests)" = 7 ] || complain "the cache" "$(requests) requests"
+    expect 0 '2 prompts, 0 without a completion' asked --kinds T -o tables-only.jsonl
+    expect 0 '4 prompts, 0 without a completion' asked --seed 5 -o seeded.jsonl
+    kill "$server"
+    sed -i '2s/vessel/Ship/' texts.jsonl
+    serve answers=texts.jsonl
+    expect 7 '4 prompts, 1 without a completion' asked --kinds C,T -o fewer.jsonl
+    grep -q 'harbour/Boat/table: no completion has two usable names' said || complain "an unusable answer" "$(cat said)"
+    [ "$(requests)" = 16 ] || complain "tries of a prompt" "$(requests) requests, expected 6 + 10"
+    kill "$server"
+    serve answers=texts.jsonl key=secret
+    expect 1 'the server answered 401' asked -o new.jsonl
+    kill "$server"
+    expect 1 'is the server running' ambiguate --lm "$url" -o new.jsonl
+    expect 2 'write-prompts and --lm cannot be used together' ambiguate --write-prompts --lm "$url" -o new.jsonl
+    expect 2 'answers and --lm cannot be used together' ambiguate --answers answers.jsonl --lm "$url" -o new.jsonl
+    expect 2 'lm and --synonyms cannot be used together' ambiguate --synonyms x.json --lm "$url" -o new.jsonl
+    expect 2 'expected an address such as http' ambiguate --lm folder -o new.jsonl
+    expect 2 'expected --lm with the address' ambiguate --lm-model tiny -o new.jsonl
+fi
 
 # --- bad input
 answers && sed -i 's/Boat/pier/' answers.jsonl
