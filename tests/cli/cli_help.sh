@@ -91,15 +91,20 @@ table_of() {
     done
 }
 
-# check_examples NAME: two command lines of this command, whose options the help has
+# check_examples NAME: two command lines of this command, whose options the help has.  The second command of a pipe has its
+# own help.
 check_examples() {
-    local line option n=0
+    local line option part own n=0
     while read -r line; do
         n=$((n + 1))
         [[ "$line " == "$program $1 "* ]] || complain "$program $1: an example is '$line'"
-        while read -r option; do
-            grep -qE -- "^  (-[a-z], )?$option( |\$)|^  $option, " "help" || complain "$program $1: $option in '$line'"
-        done < <(grep -oE -- ' --?[a-z][a-z-]*' <<<"$line")
+        while read -r part; do
+            read -ra own <<<"$part"
+            prints example "$bin/${own[0]}" "${own[1]}" --help
+            while read -r option; do
+                grep -qE -- "^  (-[a-z], )?$option( |\$)|^  $option, " example || complain "$program $1: $option in '$part'"
+            done < <(grep -oE -- ' --?[a-z][a-z-]*' <<<"$part")
+        done < <(sed 's: | :\n:g' <<<"$line")
     done < <(sed '1,/^examples:$/d' "help")
     [ $n = 2 ] || complain "$program $1: $n examples"
 }
