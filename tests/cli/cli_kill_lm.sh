@@ -24,7 +24,7 @@ same() {
     for file in ambit.h5 checkpoint-400/ambit.h5 best/ambit.h5 metrics.jsonl report.html "$weights"; do
         [ -s "$1/$file" ] || fail "$1 has no $file"
     done
-    diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"
+    same_folders "$1" "$2" -x config.yaml -x 'events.*' || fail "$1 and $2 differ"
 }
 
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model

@@ -45,7 +45,7 @@ same() {
     for file in ambit.h5 start.jsonl test.jsonl metrics.jsonl report.html; do
         [ -s "$1/$file" ] || fail "$1 has no $file"
     done
-    diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"
+    same_folders "$1" "$2" -x config.yaml -x 'events.*' || fail "$1 and $2 differ"
 }
 how=(--method full --reuse 2 --samples 6)
 kill_and_resume whole-weights weights $((kills / 2))

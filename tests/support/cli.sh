@@ -118,6 +118,18 @@ check() {
 # expect CODE TEXT COMMAND...: is check, named by its command.
 expect() { check "${*:3}" "$@"; }
 
+# timeless FILE: prints metrics.jsonl without the time, speed and memory of the run.
+timeless() { sed -E 's/,"(examples_per_second|seconds|(device_)?memory_mib)":[^,}]*//g' "$1"; }
+
+# same_folders A B DIFF-OPTION...: whether two folders have the same files, apart from those fields of metrics.jsonl.
+same_folders() {
+    local file
+    diff -r -x metrics.jsonl "${@:3}" "$1" "$2" || return 1
+    for file in $(cd "$1" && find . -name metrics.jsonl); do
+        diff <(timeless "$1/$file") <(timeless "$2/$file") || return 1
+    done
+}
+
 # Ends a script: prints the plan, and exits with 1 if a case failed.
 finish() {
     echo "1..$points"

@@ -179,6 +179,15 @@ static void test_signals_in_evals(void **state)
     check_signals_in_evals(q);
 }
 
+/* The number that follows a name in the text. */
+static double number_after(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    assert_non_null(at);
+    return strtod(at + strlen(name), NULL);
+}
+
 /* The loss of fewer than ten steps is reported once, at the end. */
 static void test_few_steps(void **state)
 {
@@ -193,6 +202,10 @@ static void test_few_steps(void **state)
     char *metrics = test_read(path_of("run", "metrics.jsonl")), *loss = strstr(metrics, "\"loss\"");
     assert_non_null(loss);
     assert_null(strstr(loss + 1, "\"loss\""));
+    assert_true(number_after(loss, "\"examples_per_second\":") > 0);
+    assert_true(number_after(loss, "\"seconds\":") > 0);
+    assert_true(number_after(loss, "\"memory_mib\":") > number_after(loss, "\"device_memory_mib\":"));
+    assert_true(number_after(loss, "\"device_memory_mib\":") >= 1);
     free(metrics);
 }
 

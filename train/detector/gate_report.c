@@ -319,13 +319,13 @@ static int write_page(const struct gate_trainer *t, const struct gate_test_metri
 
 /* ---- the report ---- */
 
-static int write_json(const struct gate_trainer *t, const struct gate_test_metrics *f, struct error *err)
+static int write_json(struct gate_trainer *t, const struct gate_test_metrics *f, struct error *err)
 {
     char path[4096];
     json_t *o = gate_test_metrics_json(f, "contrast");
 
     snprintf(path, sizeof path, "%s/test.json", t->run.set.out);
-    int rc = json_write_file(path, o, err);
+    int rc = json_write_file(path, o, err) ? -1 : run_log_test(&t->run, o, err);
     json_decref(o);
     return rc;
 }

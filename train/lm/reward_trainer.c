@@ -680,6 +680,21 @@ static int write_lines(const struct reward_trainer *t, const char *name, const s
     return rc;
 }
 
+/* Means over the test records, for TensorBoard. */
+static int log_test(struct reward_trainer *t, const struct reward *rewards, struct error *err)
+{
+    double value = 0, wrong = 0, n = t->test.n;
+
+    for (int i = 0; i < t->test.n; i++) {
+        value += rewards[i].value;
+        wrong += rewards[i].wrong;
+    }
+    json_t *metrics = json_pack("{s:f, s:f}", "reward", value / n, "wrong", wrong / n);
+    int rc = run_log_test(&t->lm.run, metrics, err);
+    json_decref(metrics);
+    return rc;
+}
+
 static int test_records(struct reward_trainer *t, const char *name, struct error *err)
 {
     struct reward *rewards = xcalloc((size_t)t->test.n + 1, sizeof *rewards);
@@ -688,6 +703,8 @@ static int test_records(struct reward_trainer *t, const char *name, struct error
 
     if (rc == 0)
         rc = write_lines(t, name, rewards, texts, err);
+    if (rc == 0 && strcmp(name, REWARD_AFTER) == 0)
+        rc = log_test(t, rewards, err);
     for (int i = 0; i < t->test.n; i++)
         free(texts[i]);
     free(texts);

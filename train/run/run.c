@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static bool fits_in(const struct extent *a, const struct extent *b)
@@ -181,6 +182,7 @@ static int step_partition(struct run *r, struct error *err)
 {
     struct batch_partition b = run_batch(r);
 
+    r->speed.examples += b.n;
     if (b.first == b.end)
         return 0;
     r->work.ctx.recording = r->work.ctx.training = true;
@@ -204,7 +206,7 @@ int run_step(struct run *r, struct error *err)
 
 /* ---- the loop ---- */
 
-enum { LOG_EVERY = 10 };
+enum { LOG_EVERY = 10, MAX_METRICS = TRAINER_METRICS + 6 };
 
 static const struct stage *stage_of(const struct run *r)
 {
@@ -232,22 +234,51 @@ static void show(const struct run *r, struct progress *progress, double loss)
     progress_update(progress, done, (double)(units - r->units_before), note);
 }
 
+/* Peak memory of this process in MiB. */
+static double peak_memory(void)
+{
+    struct rusage u;
+
+    return getrusage(RUSAGE_SELF, &u) ? NAN : (double)(u.ru_maxrss >> 10);
+}
+
+/* Waits until the device has finished its steps, and adds the time since `start` to that of the steps. */
+static void count_time(struct run *r, double start)
+{
+    float lr;
+
+    device_download(&r->device, &lr, r->optim.lr);
+    r->speed.seconds += now_seconds() - start;
+}
+
+/* Writes a line with the metrics, the time of the run and its memory. */
 static int write_metrics(struct run *r, const struct metric *list, int n, struct error *err)
 {
+    struct metric all[MAX_METRICS];
+
     if (!ranks_first(r))
         return 0;
-    return metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, list, n, err);
+    memcpy(all, list, (size_t)n * sizeof *list);
+    all[n++] = (struct metric){ "seconds", round(1e3 * (r->speed.before + now_seconds() - r->speed.opened)) / 1e3 };
+    all[n++] = (struct metric){ "memory_mib", peak_memory() };
+    all[n++] = (struct metric){ "device_memory_mib", (double)(all_bytes(r) >> 20) };
+    return metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, all, n, err);
 }
 
 static int log_step(struct run *r, struct progress *progress, struct error *err)
 {
     float lr;
-    double loss = mean_loss(r);
-    struct metric list[2 + TRAINER_METRICS] = { { "loss", loss } };
+    double start = now_seconds(), loss = mean_loss(r);
+    struct metric list[3 + TRAINER_METRICS] = { { "loss", loss } };
 
+    count_time(r, start);
     device_download(&r->device, &lr, r->optim.lr);
     list[1] = (struct metric){ "learning_rate", (double)lr };
     int n = 2 + (r->trainer->metrics ? r->trainer->metrics(r->self, list + 2) : 0);
+    double speed = (double)r->speed.examples / fmax(r->speed.seconds, 1e-9);
+    list[n++] = (struct metric){ "examples_per_second", round(100 * speed) / 100 };
+    r->speed.examples = 0;
+    r->speed.seconds = 0;
     if (!isfinite(loss))
         return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
                          (long long)r->state.step, loss);
@@ -346,6 +377,9 @@ static int after_step(struct run *r, struct progress *progress, struct error *er
     bool valid = set->eval_every ? r->state.step % set->eval_every == 0 : r->state.batch == 0;
     bool last = r->state.epoch == stage_of(r)->epochs;
     bool due = set->save_every && r->state.step % set->save_every == 0;
+
+    if (valid || last || due)
+        count_time(r, now_seconds());
     int rc = valid || last ? validate(r, err) : 0;
 
     if (rc)
@@ -377,8 +411,11 @@ static int catch_up(struct run *r, struct progress *progress, struct error *err)
 
 static int take_step(struct run *r, struct progress *progress, struct error *err)
 {
+    double start = now_seconds();
+
     if (run_step(r, err))
         return -1;
+    r->speed.seconds += now_seconds() - start;
     advance(r);
     if (r->state.step % LOG_EVERY == 0 && log_step(r, progress, err))
         return -1;
@@ -583,13 +620,32 @@ static int write_config(const struct run_settings *s, struct error *err)
     return yaml_write(path, s->table, s->request, err);
 }
 
+/* The settings that change the result, and the seed, for TensorBoard. */
+static int write_settings(struct run *r, struct error *err)
+{
+    json_t *meta = run_make_meta(r), *settings = json_object_get(meta, "settings");
+
+    json_object_set(settings, "seed", json_object_get(meta, "seed"));
+    int rc = metrics_log_settings(&r->metrics, settings, err);
+    json_decref(meta);
+    return rc;
+}
+
+int run_log_test(struct run *r, const json_t *metrics, struct error *err)
+{
+    return ranks_first(r) ? metrics_log_test(&r->metrics, r->state.step, metrics, err) : 0;
+}
+
 static int open_files(struct run *r, struct error *err)
 {
     if (!ranks_first(r))
         return 0;
-    if (write_config(&r->set, err))
+    if (write_config(&r->set, err) ||
+        metrics_log_open(&r->metrics, r->set.out, r->state.step, r->state.unvalidated, err))
         return -1;
-    return metrics_log_open(&r->metrics, r->set.out, r->state.step, r->state.unvalidated, err);
+    r->speed.before = r->metrics.seconds;
+    r->speed.opened = now_seconds();
+    return write_settings(r, err);
 }
 
 /* More epochs have no effect on a run that ended by patience. */
@@ -644,6 +700,8 @@ static int finish(struct run *r, struct error *err)
         rc = r->trainer->finish(r->self, err);
     if (rc == 0)
         rc = run_save_result(r, err);
+    if (rc == 0)
+        rc = metrics_log_end(&r->metrics, err);
     tell_steps(r);
     if (rc == 0)
         log_info("%s: the model is finished", r->set.out);

@@ -6,7 +6,7 @@
  * examples of a step.
  *
  *   OUT/config.yaml     all settings
- *   OUT/metrics.jsonl   loss, learning rate and validation metrics
+ *   OUT/metrics.jsonl   loss, learning rate, validation metrics, time, speed and memory
  *   OUT/checkpoint-N/   weights, optimizer state, counters and metrics.jsonl after step N; only the newest is kept
  *   OUT/best/           weights of the best validation so far
  *   OUT/ambit.h5        the finished model: the best weights, written last
@@ -106,6 +106,11 @@ struct run {
     int64_t saved_best; /* the step whose weights are in OUT/best; 0: none */
     struct workspace_bytes step_bytes;
     struct metrics_log metrics;
+    struct {
+        double before, opened; /* seconds of earlier processes; the time at which this one opened the log */
+        double seconds;        /* of the steps since the last log line, without validation and checkpoints */
+        int64_t examples;      /* of these steps, on all ranks */
+    } speed;
     int lock; /* descriptor of the locked folder; 0: none */
 };
 
@@ -119,6 +124,9 @@ struct batch_partition {
     const int *examples;
     int n, first, end;
 };
+/* For a trainer's `finish`: writes the numbers of an object with test metrics for TensorBoard. */
+int run_log_test(struct run *r, const json_t *metrics, struct error *err);
+
 /* The current batch, for a trainer's functions. */
 struct batch_partition run_batch(struct run *r);
 int64_t run_batches(const struct run *r); /* batches of an epoch */

@@ -657,7 +657,11 @@ static int report_test(struct tag_trainer *t, struct error *err)
     printf("test: %lld AMB and UNK spans, F1 %.4f, alarms of 100 answerable %.2f, both linked %.4f of %lld AMB\n",
            (long long)n.label[COUNT_PROBLEM].gold, f1_of(&n), 100 * ratio(n.alarmed, n.answerable),
            ratio(n.linked_all[SPAN_AMB], n.linkable[SPAN_AMB]), (long long)n.linkable[SPAN_AMB]);
-    return 0;
+    json_t *metrics = json_pack("{s:f, s:f, s:f}", "span_f1", f1_of(&n), "false_alarms", ratio(n.alarmed, n.answerable),
+                                "both_linked", ratio(n.linked_all[SPAN_AMB], n.linkable[SPAN_AMB]));
+    rc = run_log_test(&t->run, metrics, err);
+    json_decref(metrics);
+    return rc;
 }
 
 /* ---- calibration ---- */
