@@ -53,10 +53,35 @@ how=(--rank 4 --kl 0.05 --reuse 3)
 kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
 "$bin/ambit-train" export whole-adapter --format merged --verify -o merged >>log 2>&1 || fail "export"
 
+# --- rewards by a program, without databases; it does not look at golds.  Longer completions get more.
+judge="sed -E 's/.*\"text\":\"(.*)\"}\$/\\1/' | awk '{ print \"{\\\"reward\\\": \" length() / 100 \"}\" }'"
+sed -E 's/"golds": *\[/"unused": [/' records.jsonl >plain.jsonl
+own=(--base start --data plain.jsonl --device cpu --compute f32 --max-new 12 --method full --samples 4 --batch 9 --epochs 2 --lr 1e-3)
+for name in first second; do
+    "$bin/ambit-train" reward "${own[@]}" --valid plain.jsonl --test plain.jsonl --reward-program "$judge" --out $name >>log 2>&1 || fail "a reward program: $(tail -n 2 log)"
+done
+diff -r -x 'events.*' -x config.yaml first second || fail "two runs of a program differ"
+grep -q '"valid_reward"' first/metrics.jsonl || fail "no valid_reward: $(cat first/metrics.jsonl)"
+grep -q '"valid_recall"' first/metrics.jsonl && fail "the recall of a program: $(cat first/metrics.jsonl)"
+grep -q '"text":"A reading that nobody","reward":0.21' first/test.jsonl || fail "rewards: $(cat first/test.jsonl)"
+# broken NAME CODE MESSAGE PROGRAM OPTION...: a program that misbehaves ends the run.
+broken() {
+    run "$2" "$bin/ambit-train" reward "${own[@]}" --out broken --force --reward-program "$4" "${@:5}"
+    grep -qE -- "--reward-program: $3" said || complain "$1" "expected \"$3\": $(cat said)"
+    rm -rf broken
+}
+one='echo "{\"reward\": 1}"'
+broken "a program that dies" 1 "after line 1 of its output, of 36: exit status 4" "$one; exit 4"
+broken "a program that is slow" 1 "after line 0 of its output, of 36: not finished after 0.2 seconds" 'sleep 100' --reward-timeout 0.2
+broken "a program of garbage" 3 'line 2 of its output: expected .* got nonsense' "$one; echo nonsense"
+broken "a program that is silent" 3 'line 2 of its output: expected a line for each of 36 completions, got 1' "$one"
+
 # --- bad input: message, exit code, nothing left behind
 reward() { "$bin/ambit-train" reward --device cpu --out new "$@"; }
 good=(--base start --data records.jsonl --db dbs)
-check "no database" 2 "--db" reward --base start --data records.jsonl
+check "no database" 2 "--db, or --reward-program" reward --base start --data records.jsonl
+check "a program and known words" 2 "--sqls and --reward-program" reward "${good[@]}" --reward-program cat --sqls records.jsonl
+check "no time for a program" 2 "--reward-timeout: expected" reward "${good[@]}" --reward-program cat --reward-timeout 0
 check "a folder of none" 3 "nowhere" reward --base start --data records.jsonl --db nowhere
 check "no start" 2 "--base" reward --data records.jsonl --db dbs
 check "one answer" 2 "--samples: expected 2 to 64" reward "${good[@]}" --samples 1

@@ -256,6 +256,79 @@ static void test_tasks(void **state)
     run_close(&t.lm.run);
 }
 
+/* --- rewards by a program */
+
+enum { LINES = 3 };
+
+/* Runs a command on three completions. err: of a failure; otherwise the rewards are 0.5, 1.5 and 2.5. */
+static int run_program(const char *command, struct error *err)
+{
+    struct reward_judge j = { 0 };
+    struct lm_request q = request();
+    json_t *record = json_pack("{s:s, s:[s]}", "id", "r \"1\"", "anything", "\n");
+    struct reward_input list[LINES] = { { record, "one" }, { record, "two\n\"lines\"" }, { record, "three \xff" } };
+    struct reward rewards[LINES];
+
+    q.settings.program = command;
+    q.settings.program_timeout = 5;
+    q.db = NULL;
+    assert_int_equal(reward_judge_open(&j, &q, err), 0);
+    int rc = reward_judge(&j, rewards, list, LINES, err);
+    for (int i = 0; i < LINES && rc == 0; i++) {
+        assert_true(rewards[i].value == i + 0.5 && isnan(rewards[i].recall) && isnan(rewards[i].precision));
+        assert_true(rewards[i].golds == 0 && rewards[i].wrong == 0);
+    }
+    reward_judge_release(&j);
+    json_decref(record);
+    return rc;
+}
+
+static void refused(const char *command, enum exit_code code, const char *line, const char *why)
+{
+    struct error err = { 0 };
+
+    assert_int_equal(run_program(command, &err), -1);
+    assert_int_equal(err.code, code);
+    assert_error(err, "--reward-program: ", line, why);
+}
+
+static void test_program(void **state)
+{
+    struct error err;
+
+    (void)state;
+    if (run_program("awk '{ print \"{\\\"reward\\\": \" NR - 0.5 \"}\" }'", &err))
+        fail_msg("%s", err.text);
+    /* the input: a line for each, with the record and the text */
+    if (run_program("i=0; while IFS= read -r line; do case $i-$line in"
+                    " '0-{\"record\":{\"id\":\"r \\\"1\\\"\",\"anything\":[\"\\n\"]},\"text\":\"one\"}') ;;"
+                    " '1-'*'\"text\":\"two\\n\\\"lines\\\"\"}') ;; '2-'*'\"text\":\"three '*) ;; *) exit 9 ;; esac;"
+                    " echo \"{\\\"why\\\": 1, \\\"reward\\\": $i.5}\"; i=$((i + 1)); done; [ $i = 3 ]",
+                    &err))
+        fail_msg("%s", err.text);
+}
+
+#define GOOD "echo '{\"reward\": 0.5}'; "
+
+static void test_bad_program(void **state)
+{
+    (void)state;
+    refused("exit 3", EXIT_CODE_FAILURE, "after line 0 of its output, of 3", "exit status 3");
+    refused(GOOD "kill -9 $$", EXIT_CODE_FAILURE, "after line 1 of its output, of 3", "signal 9");
+    refused(GOOD "printf '{'; sleep 60", EXIT_CODE_FAILURE, "after line 2 of its output",
+            "not finished after 5 seconds");
+    refused(GOOD "yes", EXIT_CODE_FAILURE, "output, of 3", "more than 12288 bytes");
+    refused("cat >/dev/null", EXIT_CODE_DATA, "line 1 of its output", "a line for each of 3 completions, got 0");
+    refused(GOOD GOOD, EXIT_CODE_DATA, "line 3 of its output", "a line for each of 3 completions, got 2");
+    refused(GOOD GOOD GOOD GOOD, EXIT_CODE_DATA, "line 4 of its output", "expected the end after 3 lines");
+    refused(GOOD "echo hello;" GOOD, EXIT_CODE_DATA, "line 2 of its output", "got hello");
+    refused(GOOD "echo 0.5;" GOOD, EXIT_CODE_DATA, "line 2 of its output", "got 0.5");
+    refused(GOOD GOOD "echo '{\"reward\": \"high\"}'", EXIT_CODE_DATA, "line 3 of its output", "a number from");
+    refused(GOOD "echo '{\"reward\": 1e300}';" GOOD, EXIT_CODE_DATA, "line 2 of its output", "to 1e+06");
+    refused(GOOD "echo '{\"reward\": NaN}';" GOOD, EXIT_CODE_DATA, "line 2 of its output", "NaN");
+    refused(GOOD "echo;" GOOD, EXIT_CODE_DATA, "line 2 of its output", "a number from");
+}
+
 /* --- the gradient of a step */
 
 static void draw(struct reward_trainer *t)
@@ -419,9 +492,9 @@ static void test_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_advantages), cmocka_unit_test(test_known_words), cmocka_unit_test(test_own_sql),
-        cmocka_unit_test(test_no_penalty), cmocka_unit_test(test_tasks),       cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_advantages),  cmocka_unit_test(test_known_words), cmocka_unit_test(test_own_sql),
+        cmocka_unit_test(test_no_penalty),  cmocka_unit_test(test_tasks),       cmocka_unit_test(test_program),
+        cmocka_unit_test(test_bad_program), cmocka_unit_test(test_gradient),    cmocka_unit_test(test_state),
     };
 
     return cmocka_run_group_tests_name("reward", tests, set_up, tear_down);

@@ -46,6 +46,8 @@ struct lm_settings {
     /* reward, see reward_trainer.h */
     int64_t answers, reuse;              /* completions of a prompt; steps per sampling round */
     double penalty, clip_low, clip_high; /* penalty of a wrong interpretation; clip range of the probability ratio */
+    const char *program;                 /* command that computes rewards, or NULL: by execution */
+    double program_timeout;              /* seconds for the rewards of a list of completions */
     double kl;                           /* weight of the KL divergence from the initial model */
     enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_trainer.h */
 };

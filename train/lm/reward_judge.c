@@ -1,4 +1,4 @@
-#include "train/lm/reward_judge.h"
+#include "train/lm/reward_program.h"
 
 #include "data/db/db_path.h"
 #include "data/eval/trial.h"
@@ -28,10 +28,15 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
 {
     const char *const files[REWARD_SOURCES] = { q->data, q->valid, q->test, q->sqls };
 
+    j->program = q->settings.program;
+    j->timeout = q->settings.program_timeout;
+    j->judge = j->program ? reward_by_program : NULL;
     j->db = q->db;
     j->penalty = q->settings.penalty;
     j->hash = HASH_START;
     db_cache_init(&j->databases);
+    if (j->program)
+        return 0;
     if (db_path_check(q->db, err))
         return -1;
     for (int i = 0; i < REWARD_SOURCES; i++) {
@@ -181,7 +186,7 @@ int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const
 {
     char where[640];
 
-    for (int i = 0; i < data->n; i++) {
+    for (int i = 0; i < data->n && !j->program; i++) {
         json_t *record = data->items[i].record;
         char *id = json_dumps(data->items[i].text.id, JSON_ENCODE_ANY | JSON_COMPACT);
         snprintf(where, sizeof where, "%.400s: record of id %.100s", path, id);

@@ -1,7 +1,8 @@
 /*
  * reward_judge.h - rewards of completions, behind one interface.
  *
- * A reward_function scores a list of completions at once. By execution, a completion stands for statements, and a
+ * A reward_function scores a list of completions at once. The user's program is one (reward_program.h), and needs
+ * neither databases nor golds. By execution, a completion stands for statements, and a
  * statement finds a gold if both return the same rows under the strict rule (trial.h), one gold each. A completion is
  * to find the missing golds of a record of the task infill (`covered_by` of `ambit-data infilling annotate`), and all
  * golds of other records. As in IntentRL (Saparina and Lapata 2025, arXiv 2511.10453), the reward is recall for an
@@ -23,7 +24,7 @@
 #include "train/lm/lm_settings.h"
 
 /* recall and precision concern the golds that the completion is to find. A ratio of nothing is 1 if nothing was to be
- * found and nothing was written, else 0. */
+ * found and nothing was written, else 0. A program sets `value` alone: the ratios are then NAN. */
 struct reward {
     double value, recall, precision;
     int golds, wrong; /* golds to find; wrong interpretations */
@@ -49,8 +50,10 @@ reward_function reward_own_sql, reward_known_words;
 /* Start as { 0 }. */
 enum { REWARD_SOURCES = 4 };
 struct reward_judge {
-    reward_function *judge; /* chosen by reward_judge_check */
+    reward_function *judge; /* chosen by the request, or by the task of the first record */
     const char *task;       /* of all records, borrowed from the first one */
+    const char *program;    /* command of reward_by_program, or NULL */
+    double timeout;         /* seconds of the program */
     const char *db;         /* as in db_path.h */
     double penalty;
     struct db_cache databases;
@@ -61,8 +64,8 @@ struct reward_judge {
 
 /* Reads the SQL in all files of the request. -1 with EXIT_CODE_DATA. Release j either way. */
 int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct error *err);
-/* Checks that all records of data, which were kept, have a database, golds that run and differ, and the task of the
- * first record that was checked. -1 with EXIT_CODE_DATA, naming file and id of the first that does not. */
+/* By execution: checks that all records of data, which were kept, have a database, golds that run and differ, and the
+ * task of the first record that was checked. -1 with EXIT_CODE_DATA, naming file and id of the first that does not. */
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);
 /* Scores completions by the function of the request. */
 int reward_judge(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,

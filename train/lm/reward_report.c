@@ -88,8 +88,9 @@ static struct part part_of(const struct reward_trainer *t, const struct comparis
         const json_t *record = t->test.items[i].record;
         const json_t *a = json_object_get(before->items[i], row->field),
                      *b = json_object_get(after->items[i], row->field);
+        bool ratios = json_object_get(after->items[i], "recall"); /* else a program's reward */
         if (!json_is_number(a) || !json_is_number(b) ||
-            (row->records != ALL && reward_by_recall(record) != (row->records == BY_RECALL)))
+            (row->records != ALL && (!ratios || reward_by_recall(record) != (row->records == BY_RECALL))))
             continue;
         p.before[p.n] = json_number_value(a);
         p.after[p.n] = json_number_value(b);

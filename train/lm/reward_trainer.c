@@ -654,9 +654,16 @@ int reward_load_state(struct reward_trainer *t, const char *dir, struct error *e
 
 static json_t *line_of(const struct lm_example *e, const struct reward *r, const char *text)
 {
-    return json_pack("{s:O, s:O, s:o, s:i, s:f, s:f, s:i, s:f}", "id", e->text.id, "db_id",
-                     json_object_get(e->record, "db_id"), "text", json_message(text), "golds", r->golds, "recall",
-                     r->recall, "precision", r->precision, "wrong", r->wrong, "reward", r->value);
+    json_t *line = json_pack("{s:O, s:O*, s:o, s:f}", "id", e->text.id, "db_id", json_object_get(e->record, "db_id"),
+                             "text", json_message(text), "reward", r->value);
+
+    if (isnan(r->recall)) /* a program's */
+        return line;
+    json_object_set_new(line, "golds", json_integer(r->golds));
+    json_object_set_new(line, "recall", json_real(r->recall));
+    json_object_set_new(line, "precision", json_real(r->precision));
+    json_object_set_new(line, "wrong", json_integer(r->wrong));
+    return line;
 }
 
 static int write_lines(const struct reward_trainer *t, const char *name, const struct reward *rewards,
@@ -717,6 +724,11 @@ static int test_records(struct reward_trainer *t, const char *name, struct error
 static int check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
+
+    if (!q->db && !s->program)
+        return error_set(err, EXIT_CODE_USAGE, "expected --db, or --reward-program, which needs no databases");
+    if (q->sqls && s->program)
+        return error_set(err, EXIT_CODE_USAGE, "--sqls and --reward-program cannot be used together");
 
     if (s->kl > 0 && (s->method != METHOD_LORA || s->head == HEAD_FULL))
         return error_set(err, EXIT_CODE_USAGE,
@@ -820,24 +832,29 @@ static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
 /* Recall is the mean over records that are rewarded by it, precision over all. */
 static void sum_up(struct validation *v, const struct lm_data *d, const struct reward *rewards)
 {
-    double value = 0, recall = 0, precision = 0, wrong = 0;
+    struct reward sum = { 0 };
     int n = d->n, several = 0;
+    double wrong = 0;
 
     for (int i = 0; i < n; i++) {
         bool counts = reward_by_recall(d->items[i].record);
-        value += rewards[i].value;
-        precision += rewards[i].precision;
-        wrong += rewards[i].wrong;
+        sum.value += rewards[i].value / n;
+        sum.precision += rewards[i].precision / n;
+        wrong += (double)rewards[i].wrong / n;
         several += counts;
-        recall += counts ? rewards[i].recall : 0;
+        sum.recall += counts ? rewards[i].recall : 0;
     }
-    v->score = value / n;
-    v->list[v->n++] = (struct metric){ "valid_reward", value / n };
-    v->list[v->n++] = (struct metric){ "valid_recall", several ? recall / several : NAN };
-    v->list[v->n++] = (struct metric){ "valid_precision", precision / n };
-    v->list[v->n++] = (struct metric){ "valid_wrong", wrong / n };
-    snprintf(v->text, sizeof v->text, "reward %.4f, recall %.4f of %d records, precision %.4f, %.3f wrong", value / n,
-             several ? recall / several : 1, several, precision / n, wrong / n);
+    sum.recall = several ? sum.recall / several : (double)NAN;
+    v->score = sum.value;
+    v->list[v->n++] = (struct metric){ "valid_reward", sum.value };
+    snprintf(v->text, sizeof v->text, "reward %.4f", sum.value);
+    if (isnan(sum.precision)) /* a program's */
+        return;
+    v->list[v->n++] = (struct metric){ "valid_recall", sum.recall };
+    v->list[v->n++] = (struct metric){ "valid_precision", sum.precision };
+    v->list[v->n++] = (struct metric){ "valid_wrong", wrong };
+    snprintf(v->text, sizeof v->text, "reward %.4f, recall %.4f of %d records, precision %.4f, %.3f wrong", sum.value,
+             sum.recall, several, sum.precision, wrong);
 }
 
 static int validate(void *trainer, struct validation *v, struct error *err)
