@@ -237,7 +237,7 @@ enum expected option_expects(const struct option *o)
         return EXPECT_WORDS;
     if (!o->value)
         return EXPECT_VALUE;
-    if (strstr(o->value, "DIR") && !strstr(o->value, "FILE"))
+    if (strcmp(o->value, "RUN") == 0 || (strstr(o->value, "DIR") && !strstr(o->value, "FILE")))
         return EXPECT_FOLDER;
     return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
 }

@@ -37,7 +37,7 @@ struct option {
     char letter;      /* short form, or 0 */
     enum option_type type;
     size_t offset;
-    const char *value; /* name of the value in the help: FILE, N, DIR */
+    const char *value; /* name of the value in the help: N, NAME; FILE, DIR and RUN (of ambit-train) are paths */
     const char *help;  /* NULL: a key of config files only, unknown to the command line and its help */
     const char *choices;
     double low, high;

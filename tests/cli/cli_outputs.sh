@@ -89,6 +89,7 @@ keeps --out data ambiguate --spider spider --questions q.jsonl --tables tables.j
     --table-synonyms table-synonyms.json --db dbs --schema-strings strings.jsonl
 keeps --out infer detect q.jsonl --model model --schema tables.json
 keeps --out infer detect q.jsonl --model model --db dbs/bakery.sqlite
+keeps --out infer ask q.jsonl --detector model --schema tables.json
 keeps --out infer clarify --candidates candidates.jsonl --schema tables.json --db dbs
 keeps --report infer clarify --candidates candidates.jsonl --db dbs
 keeps --transcript infer clarify --interactive --candidates candidates.jsonl --db dbs
