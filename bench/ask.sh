@@ -76,7 +76,7 @@ for kind in J P; do
     [ $kind = J ] || folder=precomputed-aggregates gold=tbl-agg
     for method in chatgpt logical-beam t5-3b-bw10; do
         "$bin/ambit-data" candidates --from ambiqt-output "$shared/ambiqt/outputs/$folder/$method.json" \
-            --gold "$shared/ambiqt/$gold.validation.jsonl" --tables "$tables" -o "$out/$kind-$method.jsonl" 2>>"$out/log" || [ $? = 7 ]
+            --gold "$shared/ambiqt/$gold.validation.jsonl" --schema "$tables" -o "$out/$kind-$method.jsonl" 2>>"$out/log" || [ $? = 7 ]
         rows "$kind $method" "$out/$kind-$method"
     done
     [ -z "$parser" ] || own "$kind own parser" "$out/$kind-logical-beam.jsonl" "$out/$kind-own"

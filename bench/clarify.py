@@ -165,7 +165,7 @@ def ambiqt():
     def convert(kind, system, name, *more):
         folder, gold = kinds[kind]
         run("ambit-data", "candidates", "--from", "ambiqt-output", "%s/ambiqt/outputs/%s/%s.json" % (a.data, folder, system),
-            "--gold", "%s/ambiqt/%s.validation.jsonl" % (a.data, gold), "--tables", tables, *more, "-o",
+            "--gold", "%s/ambiqt/%s.validation.jsonl" % (a.data, gold), "--schema", tables, *more, "-o",
             path(name + ".jsonl"))
     for kind, system in itertools.product(kinds, systems):
         name = kind + "-" + system

@@ -88,7 +88,7 @@ fetch() {
 make_records() {
     mkdir -p "$out/ambiqt"
     for pair in C:col-synonyms T:tbl-synonyms J:tbl-split P:tbl-agg; do
-        step "${pair#*:}" ambit-data ambiguate --kinds "${pair%:*}" --questions "$spider/train_spider.json" --tables "$spider/tables.json" \
+        step "${pair#*:}" ambit-data ambiguate --kinds "${pair%:*}" --questions "$spider/train_spider.json" --schema "$spider/tables.json" \
             --aggregates train --seed "$seed" -o "$out/ambiqt/${pair#*:}.train.jsonl"
     done
     ambiqt=$out/ambiqt

@@ -159,7 +159,7 @@ enum { ARENA_BYTES = 64 << 20 }; /* for the tree of one statement; unused pages 
 struct ambiqt_converter {
     struct candidates_sink *sink;
     struct ambiqt_cases cases;
-    struct schema_set schemas; /* with --tables */
+    struct schema_set schemas; /* with --schema */
     struct arena scratch;
 };
 

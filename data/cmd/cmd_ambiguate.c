@@ -31,7 +31,7 @@ static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P",
 static const struct option options[] = {
     STRING_OPTION("spider", AT(spider), "DIR", "Spider's folder: tables.json and dev.json", .group = "input"),
     STRING_OPTION("questions", AT(questions), "FILE", "questions with gold SQL, as Spider, BIRD or AMBROSIA has them"),
-    STRING_OPTION("tables", AT(tables), "FILE", "schemas, tables.json (default: the schemas of --db)"),
+    SCHEMA_OPTION(AT(tables), "tables.json (default: the schemas of --db)"),
     DB_OPTION(AT(db), ""),
     STRING_OPTION("synonyms", AT(synonyms), "FILE", "two synonyms of each column (default: from WordNet)"),
     STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "two synonyms of each table (default: from WordNet)"),
@@ -171,7 +171,7 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
 {
     if (!a->spider && (!a->questions || !(a->tables || a->db)))
         return error_set(err, EXIT_CODE_USAGE,
-                         "expected --spider DIR, or --questions FILE and --tables FILE or --db DIR");
+                         "expected --spider DIR, or --questions FILE and --schema FILE or --db DIR");
     if (a->materialise && !a->db)
         return error_set(err, EXIT_CODE_USAGE, "--materialise requires --db DIR, the databases to copy");
     if (a->published_databases && !a->materialise)

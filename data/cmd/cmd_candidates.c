@@ -12,7 +12,7 @@ static const struct candidates_request defaults = { .out = "-", .temperature = 1
 static const struct option options[] = {
     CHOICE_OPTION("from", AT(from), "FORM", CANDIDATES_FORMS, "form of FILE", .group = "input"),
     STRING_OPTION("gold", AT(gold), "FILE", "gold records of ambiqt-output (default: the predictions' own) or spider"),
-    STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output, spider: tables.json, to mark gold candidates"),
+    SCHEMA_OPTION(AT(tables), "ambiqt-output, spider: tables.json, to mark gold candidates"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_OPTION(AT(out), "FILE", "output file in JSONL; - is standard output"),
@@ -34,9 +34,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.file = call->operands[0];
     bool marks = q.from == CANDIDATES_AMBIQT || q.from == CANDIDATES_SPIDER;
     if (!marks && (q.gold || q.tables))
-        return usage_error(err, "--%s requires --from ambiqt-output or spider", q.gold ? "gold" : "tables");
+        return usage_error(err, "--%s requires --from ambiqt-output or spider", q.gold ? "gold" : "schema");
     if (q.from == CANDIDATES_SPIDER && (!q.gold || !q.tables))
-        return usage_error(err, "--from spider requires --%s", q.gold ? "tables" : "gold");
+        return usage_error(err, "--from spider requires --%s", q.gold ? "schema" : "gold");
     if (q.below > 0 && q.from != CANDIDATES_SPIDER)
         return usage_error(err, "--below requires --from spider");
     if (q.shard.count && q.from != CANDIDATES_PLAIN && q.from != CANDIDATES_AMBROSIA)

@@ -10,7 +10,7 @@ static const struct triage_request defaults = { 0 };
 
 static const struct option options[] = {
     CHOICE_OPTION("from", AT(corpus), "CORPUS", TRIAGE_CORPORA, "corpus whose published form IN has", .group = "input"),
-    STRING_OPTION("tables", AT(tables), "FILE", "tables.json with the schemas; not for triagesql, which has its own"),
+    SCHEMA_OPTION(AT(tables), "tables.json with the schemas; not for triagesql, which has its own"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
     { 0 },
@@ -23,9 +23,9 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     q.in = call->operands[0];
     if (q.corpus == TRIAGE_EHRSQL && !q.tables)
-        return usage_error(err, "--from ehrsql requires --tables, the tables.json of its database");
+        return usage_error(err, "--from ehrsql requires --schema, the tables.json of its database");
     if (q.corpus == TRIAGE_TRIAGESQL && q.tables)
-        return usage_error(err, "--from triagesql and --tables cannot be used together: each question has its tables");
+        return usage_error(err, "--from triagesql and --schema cannot be used together: each question has its tables");
     int rc = triage_convert(&q, &n, err);
     for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
         log_info("%lld %s", (long long)n.of_class[c], triage_class_name((enum triage_class)c));
@@ -50,8 +50,8 @@ const struct command command_triage = {
         "BIRD-Interact's SQLite part; each has an ambiguous and a clear question.\n\n"
         "`ambit-data score --rule triage` measures predictions of these classes. Guide: "
         "docs/guides/triage.md.",
-    .examples = { "ambit-data triage --from mmsql MMSQL_test.json --tables spider/tables.json -o mmsql",
-                  "ambit-data triage --from ehrsql mimic_iv/test --tables mimic_iv/tables.json -o ehrsql" },
+    .examples = { "ambit-data triage --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",
+                  "ambit-data triage --from ehrsql mimic_iv/test --schema mimic_iv/tables.json -o ehrsql" },
     .files = files,
     .run = run,
 };

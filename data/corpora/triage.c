@@ -51,7 +51,7 @@ static int write_question(struct triage_conversion *c, json_t *id, const char *d
     return rc;
 }
 
-/* Checks that the schemas of --tables, if any, have the database. */
+/* Checks that the schemas of --schema, if any, have the database. */
 static int check_db(const struct triage_conversion *c, const char *db_id, const char *where, struct error *err)
 {
     if (!c->q->tables || schema_find(&c->schemas, db_id))

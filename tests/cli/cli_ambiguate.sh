@@ -18,7 +18,7 @@ END
 }
 
 ambiguate() {
-    "$bin/ambit-data" ambiguate --questions questions.jsonl --tables tables.json --synonyms columns.json \
+    "$bin/ambit-data" ambiguate --questions questions.jsonl --schema tables.json --synonyms columns.json \
         --table-synonyms tables_too.json --schema-strings published.jsonl "$@" -o new.jsonl
 }
 
@@ -43,7 +43,7 @@ mv new.jsonl kept
 
 # --- records alone on standard output, by whichever name
 for name in - /dev/stdout; do
-    "$bin/ambit-data" ambiguate --questions questions.jsonl --tables tables.json --synonyms columns.json \
+    "$bin/ambit-data" ambiguate --questions questions.jsonl --schema tables.json --synonyms columns.json \
         --table-synonyms tables_too.json --schema-strings published.jsonl -o "$name" 2>said | cat >shown
     cmp -s shown kept || complain "-o $name writes $(cat shown)"
 done

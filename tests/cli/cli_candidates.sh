@@ -54,7 +54,7 @@ cat >parsed.jsonl <<'END'
 {"candidates":[{"sql":"SELECT id FROM boat","p":0.9},"SELECT name FROM boat"]}
 END
 sed -i 's/"SELECT name FROM boat"\]/{"sql":"SELECT name FROM boat","p":0.1}]/' parsed.jsonl
-spider() { expect "$1" "$2" candidates --from spider --gold boats.jsonl --tables boats.json "${@:3}"; }
+spider() { expect "$1" "$2" candidates --from spider --gold boats.jsonl --schema boats.json "${@:3}"; }
 spider 0 '"id":1,"db_id":"harbour","question":"Which\?","hardness":"easy"' parsed.jsonl
 shows '"candidates":\[\{"sql":"SELECT id FROM boat","p":0.3,"gold":\[\]\},\{"sql":"select name from boat where id = 4","p":0.6,"gold":\[0\]\}\]'
 shows '"gold":\["SELECT name FROM boat WHERE id = 3"\]'
@@ -67,8 +67,8 @@ echo '{"sql":[]}' >parsed.jsonl && spider 7 '"id":2,"error":"boats.jsonl: line 2
 boats 'SELECT mast FROM boat' && spider 7 'line 2: the gold statement is not in Spider.s grammar' parsed.sql
 sed -i 's/harbour/bay/' boats.json && spider 7 'no schema \\"harbour\\" in boats.json' parsed.sql
 spider 3 'parsed.sql: line 1: expected field .*which --below compares' parsed.sql --below 0.5
-expect 2 'from spider requires --tables' candidates --from spider --gold boats.jsonl parsed.sql
-expect 2 'from spider requires --gold' candidates --from spider --tables boats.json parsed.sql
+expect 2 'from spider requires --schema' candidates --from spider --gold boats.jsonl parsed.sql
+expect 2 'from spider requires --gold' candidates --from spider --schema boats.json parsed.sql
 expect 2 'below requires --from spider' candidates --below 0.5 in.jsonl
 
 # --- ambiqt-output
@@ -90,12 +90,12 @@ cat >tables.json <<'END'
 [{"db_id":"harbour","table_names":["boat"],"table_names_original":["boat"],"column_names":[[-1,"*"],[0,"id"],[0,"name"],[0,"length"]],
 "column_names_original":[[-1,"*"],[0,"id"],[0,"name"],[0,"length"]],"column_types":["text","number","text","number"],"primary_keys":[1],"foreign_keys":[]}]
 END
-ambiqt 0 '"sql":"select name from boat","gold":\[0\],"p":[0-9.]*' --tables tables.json
+ambiqt 0 '"sql":"select name from boat","gold":\[0\],"p":[0-9.]*' --schema tables.json
 shows '"gold":\[1\]'
 shows '"gold":\[\]'
 sed 's/harbour/marina/' tables.json >other.json
-ambiqt 7 'row 0: db_id: no schema .*harbour' --tables other.json
-ambiqt 3 'nowhere.json' --tables nowhere.json
+ambiqt 7 'row 0: db_id: no schema .*harbour' --schema other.json
+ambiqt 3 'nowhere.json' --schema nowhere.json
 predictions '[]'
 ambiqt 7 'row 0: no predictions'
 predictions '["drop table boat"]'

@@ -12,7 +12,7 @@ cat >questions.json <<'END'
  {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
  {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
 END
-data ambiguate --kinds C,T --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl 2>said ||
+data ambiguate --kinds C,T --questions questions.json --schema all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl 2>said ||
     complain ambiguate "fails"
 expect 0 'wrote [1-9][0-9]* ambiguous and [0-9]+ unambiguous records' data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 expect 0 'ambiguous records' data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o again.jsonl

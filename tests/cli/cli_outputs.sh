@@ -82,10 +82,10 @@ keeps --out data execute q.jsonl --db dbs
 keeps --out data infilling annotate q.jsonl --interpretations readings.jsonl --db dbs --prompt-dir prompts
 keeps --out data infilling rewrite q.jsonl --db dbs
 keeps --out data infilling substitute q.jsonl
-keeps --out data candidates pred.jsonl --gold gold.jsonl --tables tables.json --calibration calibration.json
+keeps --out data candidates pred.jsonl --gold gold.jsonl --schema tables.json --calibration calibration.json
 keeps --out data calibrate candidates.jsonl
 keeps --per-example data score --gold gold.jsonl --pred pred.jsonl --tables tables.json --db dbs
-keeps --out data ambiguate --spider spider --questions q.jsonl --tables tables.json --synonyms synonyms.json \
+keeps --out data ambiguate --spider spider --questions q.jsonl --schema tables.json --synonyms synonyms.json \
     --table-synonyms table-synonyms.json --db dbs --schema-strings strings.jsonl
 keeps --out infer detect q.jsonl --model model --schema tables.json
 keeps --out infer detect q.jsonl --model model --db dbs/bakery.sqlite
@@ -161,9 +161,9 @@ for name in new/both ./new/both new/../new/both "$PWD/new/both"; do
         --questions plain.jsonl --db dbs --materialise new/both -o "$name"
 done
 ln -s "$PWD/new/taken" new/link
-expect 2 "--out: new/link is also the output of --transcript; choose another name" infer clarify --interactive \
+expect 2 "--transcript: new/taken is also the output of --out; choose another name" infer clarify --interactive \
     --candidates candidates.jsonl --db dbs --transcript new/taken -o new/link
-expect 2 "--out: - is also the output of --report" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
+expect 2 "--report: - is also the output of --out" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
 [ "$(cat new/taken)" = x ] || complain new/taken "is written to"
 
 # --- a command may replace its own output, also next to its input

@@ -76,7 +76,7 @@ cat >questions.json <<'END'
  {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
  {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
 END
-data ambiguate --kinds C,T --questions questions.json --tables practice/tables.json --db practice/db --seed 1 --materialise dbs \
+data ambiguate --kinds C,T --questions questions.json --schema practice/tables.json --db practice/db --seed 1 --materialise dbs \
     -o ambiguous.jsonl >shown 2>said || fail "ambiguate"
 data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "rewrite"
 whole 3 0 data infilling annotate readings.jsonl --db dbs --context compact

@@ -18,7 +18,7 @@ cat >spider.json <<'END'
  {"db_id": "bakery", "question": "List the shift of each baker.", "query": "SELECT shift FROM baker"},
  {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
 END
-run 0 data ambiguate --kinds C --questions spider.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
+run 0 data ambiguate --kinds C --questions spider.json --schema all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
 run 0 data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 sed -E 's/"id":"C0-plain"(.*"question":")List/"id":7\1Please list/; s/,"readings":.*/}/' readings.jsonl >questions.jsonl
 [ "$(lines questions.jsonl)" = 3 ] || complain "not three questions"

@@ -15,7 +15,7 @@ cat >tables.json <<'END'
 {"db_id":"unused","table_names":["a"],"table_names_original":["a"],"column_names":[[-1,"*"],[0,"b"]],
 "column_names_original":[[-1,"*"],[0,"b"]],"column_types":["text","text"],"primary_keys":[],"foreign_keys":[]}]
 END
-ambiguate() { data ambiguate --questions questions.jsonl --tables tables.json "$@"; }
+ambiguate() { data ambiguate --questions questions.jsonl --schema tables.json "$@"; }
 
 # --- prompts: of the databases in use, of the types that are made
 expect 0 '4 prompts' ambiguate --write-prompts -o prompts.jsonl

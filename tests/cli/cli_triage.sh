@@ -13,7 +13,7 @@ echo '[{"db_id":"shop","table_names":["item"],"table_names_original":["item"],"c
 turn() { printf '{"isuser":%s,"text":"%s","%s":"%s"}' "$@"; }
 dialogue() { printf '[{"id":0,"db_name":"%s","turns":[%s]}]' "$1" "$2"; }
 dialogue shop "$(turn true "Hi!" type improper),$(turn false "Hello" query ""),$(turn true "Prices?" type answerable),$(turn false "" query "SELECT price FROM item")" >mmsql.json
-check "MMSQL" 0 "1 answerable" convert --from mmsql mmsql.json --tables tables.json -o mmsql
+check "MMSQL" 0 "1 answerable" convert --from mmsql mmsql.json --schema tables.json -o mmsql
 lines mmsql/questions.jsonl 2
 has mmsql/questions.jsonl '{"id":"1-1","db_id":"shop","question":"Hi!","class":"improper","source":"mmsql","source_class":"improper"}'
 has mmsql/questions.jsonl '{"id":"1-3","db_id":"shop","question":"Prices?","class":"answerable","source":"mmsql","source_class":"answerable","sql":"SELECT price FROM item","context":["Hi!"]}'
@@ -31,7 +31,7 @@ has triagesql/questions.jsonl '"db_id":"d_2","question":"three","class":"imprope
 mkdir -p ehr
 echo '{"version":"v1","data":[{"id":"x","question":"Price?"},{"id":"y","question":"Weather?"}]}' >ehr/data.json
 echo '{"x":"SELECT price FROM item","y":"null"}' >ehr/label.json
-check "EHRSQL" 0 "1 unanswerable" convert --from ehrsql ehr --tables tables.json -o ehrsql
+check "EHRSQL" 0 "1 unanswerable" convert --from ehrsql ehr --schema tables.json -o ehrsql
 has ehrsql/questions.jsonl '{"id":"x","db_id":"shop","question":"Price?","class":"answerable","source":"ehrsql","source_class":"answerable","sql":"SELECT price FROM item"}'
 has ehrsql/questions.jsonl '{"id":"y","db_id":"shop","question":"Weather?","class":"unanswerable"'
 
@@ -47,24 +47,24 @@ refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jso
 dialogue shop "$(turn true "Hi!" type rude)" >bad.json
 refuse "a type of MMSQL" 'bad.json: record 1: turns\[0\]: field "type": expected answerable, ambiguous, unanswerable or improper, got "rude"' --from mmsql bad.json
 dialogue ship "$(turn true "Hi!" type improper)" >bad.json
-refuse "a database of MMSQL" 'bad.json: record 1: expected a database of tables.json, got "ship"' --from mmsql bad.json --tables tables.json
+refuse "a database of MMSQL" 'bad.json: record 1: expected a database of tables.json, got "ship"' --from mmsql bad.json --schema tables.json
 echo '[{"db_name":"shop","turns":[{"text":"Hi!"}]}]' >bad.json
 refuse "a turn without a speaker" 'turns\[0\]: field "isuser"' --from mmsql bad.json
 printf '[%s]' "$(question '{"t":["a"]}' odd one)" >bad.json
 refuse "a type of TriageSQL" 'bad.json: record 1: field "type": expected answerable, ambiguous, lack data' --from triagesql bad.json
 printf '[%s]' "$(question '{"t":["a",7]}' ambiguous one)" >bad.json
 refuse "a column of TriageSQL" 'field "tables": expected names of columns in "t", got an integer|field "tables": expected names of columns in "t", got' --from triagesql bad.json
-refuse "a folder without data" 'missing/data.json' --from ehrsql missing --tables tables.json
+refuse "a folder without data" 'missing/data.json' --from ehrsql missing --schema tables.json
 mkdir -p gap
 cp ehr/data.json gap
 echo '{"x":"SELECT price FROM item"}' >gap/label.json
-refuse "a question without a label" 'gap/data.json: data\[1\]: expected a label of "y" in label.json' --from ehrsql gap --tables tables.json
+refuse "a question without a label" 'gap/data.json: data\[1\]: expected a label of "y" in label.json' --from ehrsql gap --schema tables.json
 echo '[]' >gap/label.json
-refuse "labels that are no object" 'gap/label.json: expected an object of labels' --from ehrsql gap --tables tables.json
+refuse "labels that are no object" 'gap/label.json: expected an object of labels' --from ehrsql gap --schema tables.json
 echo '{"instance_id":"a","selected_database":"d","amb_user_query":"q","user_query_ambiguity":{}}' >bad.jsonl
 refuse "a task without ambiguities" 'bad.jsonl: line 1: field "critical_ambiguity"' --from mini-interact bad.jsonl
-check "EHRSQL without a schema" 2 "from ehrsql requires --tables" convert --from ehrsql ehr -o none
-check "TriageSQL with a schema" 2 "cannot be used together" convert --from triagesql triagesql.json --tables tables.json -o none
+check "EHRSQL without a schema" 2 "from ehrsql requires --schema" convert --from ehrsql ehr -o none
+check "TriageSQL with a schema" 2 "cannot be used together" convert --from triagesql triagesql.json --schema tables.json -o none
 
 # --- scores: classes, lines of detect and tag, probabilities; a worked example
 gold() { printf '{"id":%d,"db_id":"%s","question":"q","class":"%s"}\n' "$@"; }

@@ -23,7 +23,7 @@ bakery_records() {
  {"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}]
 END_OF_QUESTIONS
     made practice -o all --seed 1
-    made ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
+    made ambiguate --kinds C --questions questions.json --schema all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
     made infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
     made infilling annotate readings.jsonl --db dbs --context compact -o "$1"
 }

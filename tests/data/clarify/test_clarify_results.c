@@ -247,7 +247,7 @@ static void test_strategies_with_one_question(void **state)
         char *command = NULL, *output;
         const char *out = test_file(f->dir, "candidates.jsonl", NULL);
         CHECK(asprintf(&command,
-                       "ambit-data candidates --from ambiqt-output %s/data/ambiqt/%s --gold %s/data/ambiqt/%s --tables "
+                       "ambit-data candidates --from ambiqt-output %s/data/ambiqt/%s --gold %s/data/ambiqt/%s --schema "
                        "%s/data/spider/tables.json -o %s",
                        test_shared(""), files[i][0], test_shared(""), files[i][1], test_shared(""), out) >= 0,
               "cannot format a command");

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
+#define FILES "--schema $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
 /* The records of one question and type. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)

@@ -261,7 +261,7 @@ static void queries_run_on_their_database(void **state)
     test_file(*state, "q.jsonl", ambiguate_question("Which height?", "SELECT height FROM client"));
     for (int i = 0; i < ARRAY_LEN(kinds); i++) {
         char arguments[256], *said;
-        snprintf(arguments, sizeof arguments, "--kinds %s --questions $/q.jsonl --tables $/tables.json --db $",
+        snprintf(arguments, sizeof arguments, "--kinds %s --questions $/q.jsonl --schema $/tables.json --db $",
                  kinds[i]);
         json_decref(ambiguate_run(*state, arguments, 0, &said));
         if (!strstr(said, ": 0 records, 1 left out (an interpretation fails 1)"))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
+#define FILES "--schema $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
 /* The records of a question of one type, with their databases in dir/made. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)
