@@ -48,7 +48,7 @@ struct bench {
     struct llama_model model; /* opened by decode, or by a command that needs any model while no trainer is open */
     struct lm_data texts;
     struct engine engine;
-    struct engine_answer said[MAX_BATCH];
+    struct engine_completion said[MAX_BATCH];
     struct automaton_host bound; /* without states: completions are unconstrained */
     bool single;
     int beams;
@@ -249,7 +249,7 @@ static void decode(struct bench *b, const char *rest)
     double start = now_seconds();
     for (int64_t i = 0; i < b->batch; i++) {
         const struct lm_text *p = &b->texts.items[i].text;
-        engine_answer_release(&b->said[i]);
+        engine_completion_release(&b->said[i]);
         asked[i] = engine_ask(&b->model, p->ids.items, lm_text_prompt_length(p));
         asked[i].constraint = b->bound.n_states ? &b->bound : NULL;
         asked[i].answers = &b->said[i];

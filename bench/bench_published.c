@@ -29,7 +29,7 @@ struct fill_record {
     const char *schema, *template, *question;
     struct lm_text prompt;
     struct automaton_host bound;
-    struct engine_answer said[PUBLISHED_BEAMS];
+    struct engine_completion said[PUBLISHED_BEAMS];
 };
 
 struct fill_bench {
@@ -187,7 +187,7 @@ static void fill_bound(struct fill_bench *b)
     free(list);
     for (int i = 0; i < b->n; i++) {
         for (int k = 0; k < PUBLISHED_BEAMS; k++)
-            engine_answer_release(&b->records[i].said[k]);
+            engine_completion_release(&b->records[i].said[k]);
         automaton_release(&b->records[i].bound);
     }
 }

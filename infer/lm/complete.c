@@ -19,7 +19,7 @@
 /* Records of the window that the engine completes. */
 struct completion_requests {
     struct engine_request *items;
-    struct engine_answer *answers;
+    struct engine_completion *answers;
     struct stop_watch *watches; /* [completions]; NULL: no stop string */
     int64_t n;
     int line;        /* first record of the window without a line */
@@ -170,7 +170,7 @@ static json_t *text_json(const struct completion *r, const int32_t *ids, int64_t
 }
 
 /* Omits the empty entries where the constraint allowed fewer tokens. */
-static json_t *best_json(const struct completion *r, const struct engine_answer *a, int64_t step)
+static json_t *best_json(const struct completion *r, const struct engine_completion *a, int64_t step)
 {
     int keep = r->engine.set.keep;
     json_t *list = json_array();
@@ -185,7 +185,7 @@ static json_t *best_json(const struct completion *r, const struct engine_answer 
 }
 
 /* One entry a token of the text. */
-static json_t *logprobs_json(const struct completion *r, const struct engine_answer *a)
+static json_t *logprobs_json(const struct completion *r, const struct engine_completion *a)
 {
     json_t *list = json_array();
 
@@ -196,7 +196,8 @@ static json_t *logprobs_json(const struct completion *r, const struct engine_ans
     return list;
 }
 
-static json_t *answer_json(const struct completion *r, const struct engine_answer *a, const struct stop_watch *watch)
+static json_t *answer_json(const struct completion *r, const struct engine_completion *a,
+                           const struct stop_watch *watch)
 {
     json_t *text = watch && watch->found ? json_stringn(watch->text.items, watch->length)
                                          : text_json(r, a->out.items, a->out.count);
@@ -230,7 +231,7 @@ static json_t *complete_answers_json(const struct completion *r, const struct lm
 }
 
 /* Cuts a completion; score and log p are those of the remaining tokens. */
-static void cut(struct engine_answer *a, const struct stop_watch *w)
+static void cut(struct engine_completion *a, const struct stop_watch *w)
 {
     a->out.count = stop_watch_tokens(w);
     a->stopped = true;
@@ -244,7 +245,7 @@ static void cut(struct engine_answer *a, const struct stop_watch *w)
 static void complete_cut(struct engine_request *q, struct stop_watch *watches)
 {
     for (int i = 0; i < q->n_answers; i++) {
-        struct engine_answer *a = &q->answers[i];
+        struct engine_completion *a = &q->answers[i];
         if (stop_watch_read(&watches[i], a->out.items, a->out.count) || stop_watch_end(&watches[i]))
             cut(a, &watches[i]);
     }
@@ -400,7 +401,7 @@ static void complete_requests_open(struct completion_requests *q, const struct c
 static void complete_requests_release(struct completion_requests *q, const struct completion *r)
 {
     for (int64_t i = 0; i < q->n * r->engine.set.answers; i++) {
-        engine_answer_release(&q->answers[i]);
+        engine_completion_release(&q->answers[i]);
         if (q->watches)
             stop_watch_release(&q->watches[i]);
     }

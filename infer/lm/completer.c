@@ -26,8 +26,8 @@ struct answer_batch {
     struct ask *asks;
     struct lm_text *prompts;
     struct automaton_host *tables;
-    struct engine_request *requests; /* of asks without error, in order */
-    struct engine_answer *answers;   /* [n, each] */
+    struct engine_request *requests;   /* of asks without error, in order */
+    struct engine_completion *answers; /* [n, each] */
     int64_t n, n_requests, edges;
     int each;
     struct engine engine;
@@ -123,7 +123,7 @@ static void take_texts(struct answer_batch *r, struct ask *q, const struct engin
     q->n = done->n_answers;
     q->texts = xcalloc((size_t)q->n + 1, sizeof *q->texts);
     for (int i = 0; i < q->n; i++) {
-        const struct engine_answer *a = &done->answers[i];
+        const struct engine_completion *a = &done->answers[i];
         char *text = tokenizer_decode(r->in->model.tokenizer, a->out.items, a->out.count, 0, NULL);
         q->texts[i] = (struct asked_text){ .text = text, .logp = a->logp, .stopped = a->stopped };
     }
@@ -165,7 +165,7 @@ static void release(struct answer_batch *r)
         automaton_release(&r->tables[i]);
     }
     for (int64_t i = 0; i < r->n * r->each; i++)
-        engine_answer_release(&r->answers[i]);
+        engine_completion_release(&r->answers[i]);
     free(r->prompts);
     free(r->tables);
     free(r->requests);

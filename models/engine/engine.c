@@ -317,7 +317,7 @@ static void release_rows(struct request_rows *s)
         free(all[i]);
 }
 
-static void keep_best(struct engine_answer *a, const struct request_rows *s, int64_t row, int64_t step)
+static void keep_best(struct engine_completion *a, const struct request_rows *s, int64_t row, int64_t step)
 {
     size_t at = (size_t)((row * s->steps + step) * s->keep), n = (size_t)s->keep;
 
@@ -326,16 +326,16 @@ static void keep_best(struct engine_answer *a, const struct request_rows *s, int
 }
 
 /* Reads the completion that ended in a slot, from its last token to its first. */
-static void read_answer(struct engine_answer *a, const struct request_rows *s, int64_t slot)
+static void read_answer(struct engine_completion *a, const struct request_rows *s, int64_t slot)
 {
     int64_t last = s->end_step[slot], row = s->end_row[slot], n = last + (s->end_stop[slot] == 0);
 
-    *a = (struct engine_answer){ .last = s->end_token[slot],
-                                 .stopped = s->end_stop[slot] != 0,
-                                 .score = (double)s->end_score[slot],
-                                 .logp = (double)s->end_logp[slot],
-                                 .steps = last + 1,
-                                 .step_logp = xcalloc((size_t)last + 1, sizeof *a->step_logp) };
+    *a = (struct engine_completion){ .last = s->end_token[slot],
+                                     .stopped = s->end_stop[slot] != 0,
+                                     .score = (double)s->end_score[slot],
+                                     .logp = (double)s->end_logp[slot],
+                                     .steps = last + 1,
+                                     .step_logp = xcalloc((size_t)last + 1, sizeof *a->step_logp) };
     a->step_logp[last] = s->end_logp[slot];
     if (s->keep) {
         a->best = xcalloc((size_t)(a->steps * s->keep), sizeof *a->best);
@@ -383,13 +383,13 @@ static void read_answers(struct engine *e, struct active_request *a)
     release_rows(&s);
 }
 
-void engine_answer_release(struct engine_answer *a)
+void engine_completion_release(struct engine_completion *a)
 {
     ids_release(&a->out);
     free(a->step_logp);
     free(a->best);
     free(a->best_logp);
-    *a = (struct engine_answer){ 0 };
+    *a = (struct engine_completion){ 0 };
 }
 
 /* ASK_STEPS: the host asks the device every so many steps which requests are done. */

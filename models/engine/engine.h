@@ -38,7 +38,7 @@ struct engine_settings {
 /* Hash of all settings that completions depend on. */
 uint64_t engine_settings_key(const struct engine_settings *s);
 
-struct engine_answer {
+struct engine_completion {
     struct ids out;               /* without the stop token */
     int32_t last;                 /* token of the last step, possibly a stop token */
     bool stopped;                 /* by a stop token, not by max_new or the model's positions */
@@ -56,7 +56,7 @@ struct engine_request {
     int64_t n_source;
     const struct automaton_host *constraint; /* allowed completions; NULL: all */
     int adapter;                             /* number from llama_model_adapter */
-    struct engine_answer *answers;           /* [settings.answers] best first, or in the order of the samples */
+    struct engine_completion *answers;       /* [settings.answers] best first, or in the order of the samples */
     int n_answers;                           /* number of completions; smaller if no more exist */
     bool done; /* set by the engine before it calls after_step: the completions are there */
 };
@@ -104,7 +104,7 @@ void engine_release(struct engine *e);
  * called after each step. Returns 1 if `stop` ended the run with unfinished requests, -1 with EXIT_CODE_MEMORY. */
 int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
                struct error *err);
-void engine_answer_release(struct engine_answer *a);
+void engine_completion_release(struct engine_completion *a);
 /* Returns a request for completions of n tokens, as prompt or as source, by the model's architecture. Borrows ids
  * and model. */
 struct engine_request engine_ask(const struct llama_model *m, const int32_t *ids, int64_t n);

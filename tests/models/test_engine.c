@@ -16,7 +16,7 @@ static const char *const tags[] = { "llama",  "bias",        "qwen2",   "tied", 
 struct asked {
     int32_t prompt[PROMPTS][MAX_PROMPT], answer[PROMPTS][NEW];
     struct engine_request list[PROMPTS];
-    struct engine_answer said[PROMPTS];
+    struct engine_completion said[PROMPTS];
 };
 
 /* Greedy, three at once. */
@@ -56,7 +56,7 @@ static void read_asked(struct asked *a, const json_t *record, const char *field)
 static void release(struct asked *a)
 {
     for (int i = 0; i < PROMPTS; i++)
-        engine_answer_release(&a->said[i]);
+        engine_completion_release(&a->said[i]);
 }
 
 static void answer(struct lm_gold *g, struct asked *a, const struct engine_settings *set)

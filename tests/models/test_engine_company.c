@@ -16,7 +16,7 @@ enum { MOST = 24, LONGEST = 400, ANSWERS = 3, FAMILIES = 3 };
 struct crowd {
     int32_t ids[MOST][LONGEST];
     struct engine_request list[MOST];
-    struct engine_answer said[MOST][ANSWERS];
+    struct engine_completion said[MOST][ANSWERS];
     int n;
 };
 
@@ -46,7 +46,7 @@ static void release(struct crowd *w)
 {
     for (int i = 0; i < w->n; i++)
         for (int k = 0; k < ANSWERS; k++)
-            engine_answer_release(&w->said[i][k]);
+            engine_completion_release(&w->said[i][k]);
 }
 
 /* Completes n prompts of the crowd, from `from` on. */
@@ -74,7 +74,7 @@ static void check_same(const struct crowd *a, const struct crowd *b)
 {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < ANSWERS; k++) {
-            const struct engine_answer *x = &a->said[i][k], *y = &b->said[i][k];
+            const struct engine_completion *x = &a->said[i][k], *y = &b->said[i][k];
             assert_int_equal(x->steps, y->steps);
             assert_int_equal(x->out.count, y->out.count);
             if (x->out.count)

@@ -71,7 +71,7 @@ static struct automaton_host automaton_of(const struct llama_model *m, const str
 struct bound_crowd {
     int32_t ids[REQUESTS][PROMPT];
     struct engine_request list[REQUESTS];
-    struct engine_answer said[REQUESTS][ANSWERS];
+    struct engine_completion said[REQUESTS][ANSWERS];
     int64_t steps;
 };
 
@@ -108,7 +108,7 @@ static void check_same(const struct bound_crowd *a, const struct bound_crowd *b)
     for (int i = 0; i < n_requests(); i++) {
         assert_int_equal(a->list[i].n_answers, b->list[i].n_answers);
         for (int k = 0; k < a->list[i].n_answers; k++) {
-            const struct engine_answer *x = &a->said[i][k], *y = &b->said[i][k];
+            const struct engine_completion *x = &a->said[i][k], *y = &b->said[i][k];
             assert_int_equal(x->steps, y->steps);
             assert_int_equal(x->out.count, y->out.count);
             assert_int_equal(x->stopped, y->stopped);
@@ -126,7 +126,7 @@ static void release(struct bound_crowd *w)
 {
     for (int i = 0; i < n_requests(); i++)
         for (int k = 0; k < ANSWERS; k++)
-            engine_answer_release(&w->said[i][k]);
+            engine_completion_release(&w->said[i][k]);
 }
 
 static void check_runs(struct lm_gold *g, const struct automaton_host *a, const struct engine_settings *set)

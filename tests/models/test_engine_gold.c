@@ -16,7 +16,7 @@ struct search_case {
     const json_t *gold;
     int32_t prompt[MOST_PROMPT];
     struct automaton_host bound;
-    struct engine_answer said[MOST_ANSWERS];
+    struct engine_completion said[MOST_ANSWERS];
 };
 
 static int64_t int_of(const json_t *o, const char *key)
@@ -61,7 +61,7 @@ static struct engine_settings settings_of(const json_t *gold, bool one_by_one)
                                  .one_by_one = one_by_one };
 }
 
-static void check_answer(const struct engine_answer *a, const json_t *gold, const char *what, size_t i)
+static void check_answer(const struct engine_completion *a, const json_t *gold, const char *what, size_t i)
 {
     const json_t *ids = json_object_get(gold, "tokens");
     double score = json_number_value(json_object_get(gold, "score"));
@@ -94,7 +94,7 @@ static void run_case(struct lm_gold *g, struct search_case *s, bool one_by_one, 
     for (size_t i = 0; i < json_array_size(answers); i++)
         check_answer(&s->said[i], json_array_get(answers, i), what, i);
     for (int i = 0; i < set.answers; i++)
-        engine_answer_release(&s->said[i]);
+        engine_completion_release(&s->said[i]);
     engine_release(&engine);
 }
 

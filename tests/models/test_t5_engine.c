@@ -21,7 +21,7 @@ struct world {
     struct llama_model model;
     int32_t source[PROMPTS][MAX_SOURCE];
     struct engine_request list[PROMPTS];
-    struct engine_answer said[PROMPTS][BEAMS];
+    struct engine_completion said[PROMPTS][BEAMS];
 };
 
 static int64_t read_ids(int32_t *out, const json_t *list, int64_t most)
@@ -63,7 +63,7 @@ static void world_open(struct world *w, const char *tag, enum dtype dtype)
 static void release_said(struct world *w)
 {
     for (int i = 0; i < PROMPTS * BEAMS; i++)
-        engine_answer_release(&w->said[i / BEAMS][i % BEAMS]);
+        engine_completion_release(&w->said[i / BEAMS][i % BEAMS]);
 }
 
 static void world_close(struct world *w)
@@ -95,7 +95,7 @@ static void answer(struct world *w, int beams, int64_t batch, int64_t step_token
     engine_release(&engine);
 }
 
-static void check_ids(const struct engine_answer *a, const json_t *want)
+static void check_ids(const struct engine_completion *a, const json_t *want)
 {
     int32_t ids[NEW];
     int64_t n = read_ids(ids, want, NEW);

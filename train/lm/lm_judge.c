@@ -340,7 +340,7 @@ static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t 
 }
 
 /* A prompt that is too long has a completion without statements. */
-static void keep_completion(struct lm_recall *r, const char *id, const struct engine_answer *g)
+static void keep_completion(struct lm_recall *r, const char *id, const struct engine_completion *g)
 {
     char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
 
@@ -351,7 +351,7 @@ static void keep_completion(struct lm_recall *r, const char *id, const struct en
 static int complete_all(struct lm_recall *r, const struct sql_asks *a, struct error *err)
 {
     struct engine_request *list = xcalloc((size_t)a->n + 1, sizeof *list);
-    struct engine_answer *answers = xcalloc((size_t)a->n + 1, sizeof *answers);
+    struct engine_completion *answers = xcalloc((size_t)a->n + 1, sizeof *answers);
     int64_t n = 0;
 
     for (int i = 0; i < a->n; i++) {
@@ -364,7 +364,7 @@ static int complete_all(struct lm_recall *r, const struct sql_asks *a, struct er
     for (int i = 0; i < a->n; i++) {
         if (rc == 0)
             keep_completion(r, a->ids[i], &answers[i]);
-        engine_answer_release(&answers[i]);
+        engine_completion_release(&answers[i]);
     }
     free(answers);
     free(list);

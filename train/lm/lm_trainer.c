@@ -603,7 +603,7 @@ void lm_close(void *trainer)
 enum { BATCH = 64 };
 
 /* Texts of all generated completions. The caller frees them. */
-static char **texts_of(struct lm_trainer *t, const struct engine_answer *list)
+static char **texts_of(struct lm_trainer *t, const struct engine_completion *list)
 {
     char **texts = xcalloc((size_t)t->valid.n + 1, sizeof *texts);
 
@@ -614,7 +614,7 @@ static char **texts_of(struct lm_trainer *t, const struct engine_answer *list)
 }
 
 /* 1 when a signal asked to stop. */
-static int mean_score(struct lm_trainer *t, const struct engine_answer *list, double *share, struct error *err)
+static int mean_score(struct lm_trainer *t, const struct engine_completion *list, double *share, struct error *err)
 {
     char **texts = texts_of(t, list);
     int rc = 0;
@@ -654,7 +654,7 @@ static int valid_completions(struct lm_trainer *t, double *share, struct error *
 {
     size_t n = (size_t)t->valid.n;
     struct engine_request *list = xcalloc(n + 1, sizeof *list);
-    struct engine_answer *answers = xcalloc(n + 1, sizeof *answers);
+    struct engine_completion *answers = xcalloc(n + 1, sizeof *answers);
 
     for (int i = 0; i < t->valid.n; i++) {
         const struct lm_text *p = &t->valid.items[i].text;
@@ -665,7 +665,7 @@ static int valid_completions(struct lm_trainer *t, double *share, struct error *
     if (rc == 0)
         rc = mean_score(t, answers, share, err);
     for (int i = 0; i < t->valid.n; i++)
-        engine_answer_release(&answers[i]);
+        engine_completion_release(&answers[i]);
     free(answers);
     free(list);
     return rc;

@@ -114,7 +114,7 @@ static int run_engine(struct reward_trainer *t, struct engine_request *list, int
     return rc;
 }
 
-static char *text_of(const struct reward_trainer *t, const struct engine_answer *output)
+static char *text_of(const struct reward_trainer *t, const struct engine_completion *output)
 {
     return tokenizer_decode(t->lm.model.tokenizer, output->out.items, output->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
 }
@@ -124,7 +124,7 @@ static struct engine_request ask(const struct reward_trainer *t, const struct lm
     return engine_ask(&t->lm.model, e->text.ids.items, lm_text_prompt_length(&e->text));
 }
 
-static void keep_completion(struct reward_completion *a, const struct lm_example *e, const struct engine_answer *output,
+static void keep_completion(struct reward_completion *a, const struct lm_example *e, const struct engine_completion *output,
                             double reward)
 {
     init_completion(a, e->text.ids.items, lm_text_prompt_length(&e->text), output->steps);
@@ -176,7 +176,7 @@ static int collect(struct reward_trainer *t, int **list)
 /* Scores the completions of records: `each` adjacent ones belong to one record. texts (NULL: not wanted) gets the
  * completions, which the caller frees. */
 static int judge_completions(struct reward_trainer *t, struct reward *rewards, const struct lm_example *const *examples,
-                             const struct engine_answer *answers, int n, int each, char **texts, struct error *err)
+                             const struct engine_completion *answers, int n, int each, char **texts, struct error *err)
 {
     struct reward_input *list = xcalloc((size_t)n + 1, sizeof *list);
     char **own = xcalloc((size_t)n + 1, sizeof *own);
@@ -230,7 +230,7 @@ int reward_sample(struct reward_trainer *t, struct error *err)
     struct engine_settings set = settings_of(t, (int)t->lm.set->answers, 1);
     int *examples, n = collect(t, &examples);
     struct engine_request *list = xcalloc((size_t)n + 1, sizeof *list);
-    struct engine_answer *answers = xcalloc((size_t)(n * set.answers) + 1, sizeof *answers);
+    struct engine_completion *answers = xcalloc((size_t)(n * set.answers) + 1, sizeof *answers);
 
     for (int i = 0; i < n; i++) {
         const struct lm_example *e = &t->lm.train.items[examples[i]];
@@ -242,7 +242,7 @@ int reward_sample(struct reward_trainer *t, struct error *err)
     if (rc == 0)
         rc = keep_groups(t, examples, n, list, err);
     for (int i = 0; i < n * set.answers; i++)
-        engine_answer_release(&answers[i]);
+        engine_completion_release(&answers[i]);
     free(answers);
     free(list);
     free(examples);
@@ -256,7 +256,7 @@ static int greedy_completions(struct reward_trainer *t, const struct lm_data *d,
 {
     struct engine_settings set = settings_of(t, 1, 0);
     struct engine_request *list = xcalloc((size_t)d->n + 1, sizeof *list);
-    struct engine_answer *answers = xcalloc((size_t)d->n + 1, sizeof *answers);
+    struct engine_completion *answers = xcalloc((size_t)d->n + 1, sizeof *answers);
     const struct lm_example **of = xcalloc((size_t)d->n + 1, sizeof *of);
 
     set.stop = stop_requested;
@@ -269,7 +269,7 @@ static int greedy_completions(struct reward_trainer *t, const struct lm_data *d,
     if (rc == 0)
         rc = judge_completions(t, rewards, of, answers, d->n, 1, texts, err);
     for (int i = 0; i < d->n; i++)
-        engine_answer_release(&answers[i]);
+        engine_completion_release(&answers[i]);
     free(of);
     free(answers);
     free(list);
