@@ -92,7 +92,7 @@ done <<'END'
 3|field "question" is missing
 4|field "ambiguous"
 5|field "ambiguous"
-6|field "type": expected one of C, .*, vague, got "X"
+6|field "type": expected one of C, .*, got "X"
 7|field "alternatives": database gym has no table or table.column "trainer.nothing"
 8|field "alternatives": expected two elements, got 1
 9|field "alternatives": expected none of a question that is not ambiguous, got 2

@@ -84,7 +84,7 @@ check "an unknown database" 3 'record 1: field "db_id": expected a database of t
 mkdir odd
 cp shipped/* odd 2>/dev/null || :
 sed -i 's/"slice":"custom","type":"scope"/"slice":"custom","type":"C"/' odd/train.jsonl
-check "a schema type in the slice custom" 3 'expected one of attachment, .*, vague in the slice custom, got "C"' data probe --data odd
+check "a schema type in the slice custom" 3 'expected one of attachment, .* in the slice custom, got "C"' data probe --data odd
 check "no folder" 2 DIR data natural -o other
 
 finish
