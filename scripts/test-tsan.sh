@@ -17,7 +17,7 @@ if ! nm -u "$object" | grep __tsan_func_entry > /dev/null; then
     exit 2
 fi
 code=0
-export TSAN_OPTIONS="exitcode=66 history_size=1 ${TSAN_OPTIONS:-}" AMBIT_OPS_ONCE=1 AMBIT_OPS_ALL=1
+export TSAN_OPTIONS="exitcode=66 history_size=1 ${TSAN_OPTIONS:-}" AMBIT_OPS_ONCE=1 AMBIT_TEST_ALL=1
 export AMBIT_TEST_DEVICE=simt AMBIT_BIN=$PWD/build/tsan/bin
 for test in $others $ops; do
     start=$SECONDS

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds everything (the CUDA module if nvcc is found), and runs the test suite.
-# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: include the nightly tests and the largest op sizes
+# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: include the nightly tests, and in each test what it leaves to the night
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=(-LE nightly)
-[ "${1:-}" = --all ] && suite=() && export AMBIT_OPS_ALL=1 && shift
+[ "${1:-}" = --all ] && suite=() && export AMBIT_TEST_ALL=1 && shift
 
 scripts/install-deps.sh
 cmake --preset release -DAMBIT_CUDA=AUTO

@@ -18,7 +18,7 @@ if [ "${1:-}" = --kinds ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export AMBIT_OPS_ALL=1 # mutations may show at the largest size alone
+export AMBIT_TEST_ALL=${AMBIT_TEST_ALL-1} # mutations may show at the largest size alone; empty: only as the default suite
 tree=$work/tree/kernels/cuda
 declare -A limit
 

@@ -139,11 +139,19 @@ static const struct packing forms[] = { { .heads = 8, .groups = 2, .dim = 64 },
 
 typedef void form_fn(struct test_step *s, struct packing p, enum dtype dtype);
 
+/* simt is slow: it runs a form in the type whose kernels are made for it, which for heads of 40 are those of F32. */
+static bool in_turn(int form, enum dtype dtype)
+{
+    return test_all() || strcmp(test_device_name(), "simt") != 0 || (forms[form].dim == 40) == (dtype == F32);
+}
+
 static void every_form(form_fn *fn)
 {
     for (enum dtype dtype = F32; dtype <= BF16; dtype++)
         for (int i = 0; i < ARRAY_LEN(forms); i++) {
             struct test_step s;
+            if (!in_turn(i, dtype))
+                continue;
             test_step_open(&s);
             fn(&s, forms[i], dtype);
             test_step_close(&s);

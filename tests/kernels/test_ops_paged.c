@@ -72,6 +72,12 @@ static struct paged_case case_of(const struct op_test *t)
                                 t->ints[ROW],    t->ints[TABLE] };
 }
 
+/* Whether units without queries are added; their blocks take simt longer than all others. */
+static bool is_loose(const struct op_test *t)
+{
+    return test_all() ? t->cols % 2 : t->rows == 33 && t->variant < 3;
+}
+
 static struct tensor *run(struct ctx *c, struct op_test *t, enum paged_layout layout, int64_t size)
 {
     int form = t->variant % FORMS;
@@ -86,7 +92,7 @@ static struct tensor *run(struct ctx *c, struct op_test *t, enum paged_layout la
     c->recording = false;
     if (forms[form].reach)
         f.bias = op_reshape(c, t->x[3], 2, (int64_t[]){ f.heads, 2 * forms[form].reach + 1 });
-    struct paged p = paged_of(c, &k, layout, size, t->cols % 2);
+    struct paged p = paged_of(c, &k, layout, size, is_loose(t));
     struct tensor *y = op_paged_attention(c, t->x[0], t->x[1], t->x[2], &p, &f);
     c->recording = recording;
     return y;

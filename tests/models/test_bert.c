@@ -331,6 +331,7 @@ static void test_lora(void **state)
     struct error err;
 
     (void)state;
+    test_not_on_simt();
     for (int i = 0; i < 2 * ARRAY_LEN(sizes); i++) {
         struct params adapters = { 0 };
         struct arena data;
@@ -405,6 +406,7 @@ static void test_given(void **state)
     struct error err;
 
     (void)state;
+    test_not_on_simt();
     for (int i = 0; i < 4 * ARRAY_LEN(sizes); i++) {
         enum dtype dtype = i % 2 ? BF16 : F32;
         if (i / 2 % 2 == i % 2 && !strcmp(test_device_name(), "simt"))

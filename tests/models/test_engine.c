@@ -115,7 +115,6 @@ static void test_greedy(void **state)
     json_decref(gold);
 }
 
-/* A stop token ends only its own sequence, and is not part of the completion. */
 /* Moves the last tokens of prompt i to the forced start of its completion. */
 static void move_to_opening(struct asked *a, int i, int n, struct automaton_host *opening)
 {
@@ -137,6 +136,8 @@ static void test_openings(void **state)
 {
     struct automaton_host opening[PROMPTS];
     struct engine_settings set = greedy;
+
+    test_not_on_simt();
     json_t *gold = lm_gold_read();
     struct lm_gold g;
     struct asked a;
@@ -158,6 +159,7 @@ static void test_openings(void **state)
     json_decref(gold);
 }
 
+/* A stop token ends only its own sequence, and is not part of the completion. */
 static void test_stops(void **state)
 {
     struct engine_settings set = greedy;
@@ -188,6 +190,8 @@ static void test_stops(void **state)
 static void test_room(void **state)
 {
     struct engine_settings set = greedy;
+
+    test_not_on_simt();
     json_t *gold = lm_gold_read();
     const json_t *record = lm_gold_case(gold, "qwen3");
     struct lm_gold g;
@@ -256,6 +260,7 @@ static void test_free_memory(void **state)
     size_t bytes = 0, none;
 
     (void)state;
+    test_not_on_simt();
     lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
     read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
     engine_init(&engine, &g.model, &g.work, &set);
@@ -288,6 +293,8 @@ static int no_steps_left(void)
 static void test_stopped(void **state)
 {
     struct engine_settings set = greedy;
+
+    test_not_on_simt();
     json_t *gold = lm_gold_read();
     struct engine engine;
     struct error err;

@@ -156,6 +156,7 @@ static void test_draws(void **state)
                                          .batch = MOST,
                                          .step_tokens = 4096 };
     (void)state;
+    test_not_on_simt();
     if (strcmp(test_device_name(), "simt"))
         check_model(&set, LM_ADAPTER, F32);
     check_model(&set, LM_FROZEN, BF16);

@@ -198,6 +198,7 @@ static void test_draws(void **state)
                                    .batch = REQUESTS,
                                    .step_tokens = 4096 };
     (void)state;
+    test_not_on_simt();
     check_settings(&set, strcmp(test_device_name(), "simt") ? F32 : BF16);
 }
 

@@ -78,14 +78,22 @@ static void check_scores(const struct gate_world_settings *kind, double bound)
     close_side(&device);
 }
 
+/* simt is slow: it runs each kind in one type. */
+static bool in_turn(int number)
+{
+    return number % 2 == 0 || test_all() || strcmp(test_device_name(), "simt") != 0;
+}
+
 static void test_scores(void **state)
 {
     (void)state;
     for (int i = 0; i < GATE_WORLD_KINDS; i++) {
         struct gate_world_settings rounded = gate_world_kinds[i];
-        check_scores(&gate_world_kinds[i], 1e-4);
+        if (in_turn(i))
+            check_scores(&gate_world_kinds[i], 1e-4);
         rounded.dtype = BF16;
-        check_scores(&rounded, 5e-2);
+        if (in_turn(i + 1))
+            check_scores(&rounded, 5e-2);
     }
 }
 

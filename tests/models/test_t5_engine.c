@@ -168,6 +168,7 @@ static void test_bf16(void **state)
     struct world w;
 
     (void)state;
+    test_not_on_simt();
     world_open(&w, "flan", BF16);
     answer(&w, BEAMS, PROMPTS, 4096);
     for (int i = 0; i < PROMPTS; i++) {

@@ -12,6 +12,7 @@ work=$(mktemp -d)
 trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
+[ -n "${AMBIT_TEST_ALL:-}" ] || export AMBIT_SIMT_SEED=${AMBIT_SIMT_SEED:-1}
 cases=0 failed=0 points=0
 told=(said) # the files that check searches for its text
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Inputs of an op under test: the declarations for the setup of a row. */
 
@@ -485,6 +484,7 @@ static const struct {
 } sizes[] = { { 0, 33 }, { 1, 1 }, { 1, 1025 }, { 31, 127 }, { 33, 31 }, { 127, 33 }, { 1025, 31 } };
 enum { SIZE_OF_DETAILS = 4 }; /* the one for the checks that do not depend on size */
 enum { SIZE_OF_MOST = ARRAY_LEN(sizes) - 1 };
+enum { VARIANTS_IN_BOTH_TYPES = 4 };
 
 static void setup(struct op_test *t, const struct op_row *row, int size, int variant, enum dtype dtype)
 {
@@ -730,37 +730,35 @@ static void check_details(struct device *d, struct op_test *t, const struct outc
     }
 }
 
-static bool wants_all(void)
-{
-    return getenv("AMBIT_OPS_ALL") != NULL;
-}
-
-/* Variants after the first skip the details on simt, which is slow. */
+/* Variants after the first run once on simt, which is slow, and skip the details there. */
 static bool is_slow(const struct device *d, int variant)
 {
-    return variant > 0 && is_simt(d);
+    return variant > 0 && is_simt(d) && !test_all();
 }
 
-/* Sizes 1 and 2, and 3 and 4, are pairs.  On simt, a variant after the first runs one size of each pair, and not the
- * largest size.  It runs in one type: the even variants in F32, the odd ones in BF16. */
+/* simt does not run the largest size.  Sizes 1 and 2, and 3 and 4, are pairs: on simt, a variant after the first runs
+ * one size of each pair.  It runs in one type, by the parity of its bits, since a bit often stands for one feature.  On
+ * the CPU the first variants run the smaller sizes in both types. */
 static bool in_turn(const struct device *d, const struct op_row *row, int size, int variant, enum dtype dtype)
 {
-    bool type = row->f32_only || (variant % 2 == 0) == (dtype == F32);
+    bool type = row->f32_only || (__builtin_parity((unsigned)variant) == 0) == (dtype == F32);
 
-    if (variant == 0 || wants_all() || strcmp(d->driver->name, "cuda") == 0)
+    if (test_all() || strcmp(d->driver->name, "cuda") == 0)
         return true;
     if (!is_simt(d))
-        return size != SIZE_OF_MOST || type;
-    return type && size != SIZE_OF_MOST && (size == 0 || size > 4 || size % 2 == variant / 2 % 2);
+        return type || (variant < VARIANTS_IN_BOTH_TYPES && size != SIZE_OF_MOST) || variant == 0;
+    if (size == SIZE_OF_MOST || variant == 0)
+        return size != SIZE_OF_MOST;
+    return type && (size == 0 || size > 4 || size % 2 == variant / 2 % 2);
 }
 
 static void check_numbers(struct device *d, struct op_test *t, const struct mode *once, int size)
 {
     struct outcome out = check_against_reference(d, t, once);
 
-    if (size != SIZE_OF_MOST || !is_slow(d, t->variant))
+    if (!is_slow(d, t->variant))
         check_again(d, t, once, out.bits);
-    if (size == SIZE_OF_DETAILS && (wants_all() || !is_slow(d, t->variant)))
+    if (size == SIZE_OF_DETAILS && !is_slow(d, t->variant))
         check_details(d, t, &out);
     outcome_release(&out);
 }
@@ -853,15 +851,6 @@ static int check_device(const struct op_row *rows, int n_rows, const char *name,
     return failed;
 }
 
-/* The first seed of the random order on simt: AMBIT_SIMT_SEED, or any number. op_check counts up from it. */
-static void choose_seed(void)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%ld", (long)(time(NULL) % 100000));
-    setenv("AMBIT_SIMT_SEED", text, 0);
-}
-
 int op_main(const struct op_row *rows, int n, int argc, char **argv)
 {
     static const char *const names[] = { "cpu", "simt", "cuda" };
@@ -873,7 +862,7 @@ int op_main(const struct op_row *rows, int n, int argc, char **argv)
         printf("expected f32 or bf16, got '%s'\n", type);
         return 2;
     }
-    choose_seed();
+    test_choose_seed(); /* op_check counts up from it */
     for (int i = 0; i < ARRAY_LEN(names); i++) {
         if (argc > 1 && strcmp(argv[1], names[i]) != 0)
             continue;

@@ -14,9 +14,10 @@
  *   - A checkpointed block gives the same numbers as a plain one.
  *   - The dry run predicts the peak of memory, and no byte after any block is written.
  *
- * Variants after the first run a part of this, which saves minutes.  On the cpu they run the largest size in one type.
- * On simt they run in one type, at half of the sizes, and without checkpointed blocks.  With AMBIT_OPS_ALL in the
- * environment all variants run everything; scripts/test.sh --all sets it.
+ * A part of this is left to the night, which saves minutes.  On the cpu, variants after the first run the largest size
+ * in one type, and variants after the fourth all sizes.  simt leaves out the largest size.  Variants after the first
+ * run there in one type, at half of the sizes, once, and without the checks that do not depend on size.  With
+ * AMBIT_TEST_ALL in the environment everything runs; scripts/test.sh --all sets it.
  *
  * Environment: AMBIT_OPS_CASE=N runs only case N, from 0, of those that the arguments select (-1: none); the number of
  * cases is printed at the end.  AMBIT_OPS_ONCE runs each case once, forward and backward, without a look at its

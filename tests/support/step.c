@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HOST_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
 
@@ -11,6 +12,12 @@ static struct device shared; /* that device, open while its tests run: a GPU tak
 const char *test_device_name(void)
 {
     return device_name;
+}
+
+void test_not_on_simt(void)
+{
+    if (strcmp(device_name, "simt") == 0 && !test_all())
+        skip();
 }
 
 void test_device_open(struct device *d)
@@ -71,6 +78,7 @@ int test_devices(const struct CMUnitTest *tests, size_t n)
     const char *only = getenv("AMBIT_TEST_DEVICE");
     int failed = 0;
 
+    test_choose_seed();
     for (int i = 0; i < (only ? 1 : ARRAY_LEN(names)); i++) {
         struct error err;
         device_name = only ? only : names[i];

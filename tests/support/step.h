@@ -18,6 +18,8 @@ struct test_step {
 /* The device that test_devices is at. */
 const char *test_device_name(void);
 void test_device_open(struct device *d);
+/* Skips the rest of a test on simt, which is slow, unless test_all. */
+void test_not_on_simt(void);
 /* On that device, which stays open between steps. */
 void test_step_open(struct test_step *s);
 void test_step_close(struct test_step *s);

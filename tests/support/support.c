@@ -5,7 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+bool test_all(void)
+{
+    const char *text = getenv("AMBIT_TEST_ALL");
+    return text && *text;
+}
+
+void test_choose_seed(void)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%ld", test_all() ? (long)(time(NULL) % 100000) : 1L);
+    setenv("AMBIT_SIMT_SEED", text, 0);
+}
 
 char *test_dir_new(void)
 {

@@ -22,6 +22,12 @@ const char *test_file(const char *dir, const char *name, const char *text);
 /* Returns the content of a file with a zero byte after it, or NULL without a file.  The caller frees. */
 char *test_read(const char *path);
 
+/* Whether AMBIT_TEST_ALL is set, as scripts/test.sh --all does: a test then runs all that it has, however long. */
+bool test_all(void);
+
+/* Sets AMBIT_SIMT_SEED, the order of threads on simt, if it is unset: to 1, or to any number where test_all. */
+void test_choose_seed(void);
+
 /* Returns "$AMBIT_SHARED/name" (../shared by default), or NULL if it does not exist; the test then skips. */
 const char *test_shared(const char *name);
 

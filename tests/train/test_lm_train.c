@@ -237,6 +237,7 @@ static void check_memory(bool shared)
 static void test_memory(void **state)
 {
     (void)state;
+    test_not_on_simt();
     check_memory(false);
     check_memory(true);
 }
