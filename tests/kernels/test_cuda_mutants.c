@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct mutant {
     const char *name, *said;
@@ -59,6 +60,10 @@ static void test_noticed(void **state)
 
 int main(void)
 {
+    if (access(FAKE_CUDA_DIR "/mutant_leak", F_OK)) {
+        print_message("not built: cmake --build BUILD --target driver_mutants builds the broken drivers\n");
+        return 77;
+    }
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_noticed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
