@@ -300,7 +300,16 @@ int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, s
     return rc;
 }
 
-static void decode(const struct dte_tagger *t, const struct dte_reading *readings, int n, struct tag_answer *answers)
+int dte_tag_read(struct dte_tagger *t, const struct dte_item *const *items, int n, struct dte_reading *readings,
+                 struct error *err)
+{
+    t->workspace->ctx.rows = ROWS_MANY; /* results do not depend on the batch, see test_company */
+    int rc = dte_read(t, items, n, readings, err);
+    t->workspace->ctx.rows = ROWS_BY_NUMBER;
+    return rc;
+}
+
+void dte_answer(const struct dte_tagger *t, const struct dte_reading *readings, int n, struct tag_answer *answers)
 {
     const struct dte *net = &t->model->net;
     bool published = net->config.published;
@@ -325,10 +334,10 @@ int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct ta
     memset(answers, 0, (size_t)n * sizeof *answers);
     for (int i = 0; i < n; i++)
         list[i] = &items[i];
-    t->workspace->ctx.rows = ROWS_MANY; /* results do not depend on the batch, see test_company */
-    int rc = dte_read(t, list, n, readings, err);
+    int rc = dte_tag_read(t, list, n, readings, err);
     if (rc == 0)
-        decode(t, readings, n, answers);
+        dte_answer(t, readings, n, answers);
+    t->workspace->ctx.rows = ROWS_MANY;
     for (int i = 0; i < n && rc == 0 && t->heat; i++)
         rc = add_heat(t, &items[i], &answers[i], err);
     t->workspace->ctx.rows = ROWS_BY_NUMBER;

@@ -66,6 +66,12 @@ int dte_tagger_init(struct dte_tagger *t, const struct dte_model *m, struct work
 /* Answers n items. The caller releases the answers, also on failure. */
 int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct tag_answer *answers, struct error *err);
 
+/* The two halves of dte_tag without heat: the network's scores, and the answers by t->settings. So one reading can be
+ * answered by several settings. The caller releases readings and answers, also on failure. */
+int dte_tag_read(struct dte_tagger *t, const struct dte_item *const *items, int n, struct dte_reading *readings,
+                 struct error *err);
+void dte_answer(const struct dte_tagger *t, const struct dte_reading *readings, int n, struct tag_answer *answers);
+
 /* Computes the scores of n items, in inference. The caller releases the readings, also on failure. */
 int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, struct dte_reading *readings,
              struct error *err);

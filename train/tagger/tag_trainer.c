@@ -616,6 +616,12 @@ static double f1_of(const struct span_counts *n)
     return isnan(f1) ? 0 : f1;
 }
 
+/* The F1 of spans minus twice the false alarm rate on answerable questions. */
+static double score_of(const struct span_counts *n)
+{
+    return f1_of(n) - 2 * ratio(n->alarmed, n->answerable);
+}
+
 /* Number of records in a validation. */
 static int n_validated(const struct tag_trainer *t)
 {
@@ -623,7 +629,6 @@ static int n_validated(const struct tag_trainer *t)
     return n > t->set->max_valid ? (int)t->set->max_valid : n;
 }
 
-/* The score is the F1 of spans minus twice the false alarm rate on answerable questions. */
 static int validate_spans(void *trainer, struct validation *v, struct error *err)
 {
     struct tag_trainer *t = trainer;
@@ -639,7 +644,7 @@ static int validate_spans(void *trainer, struct validation *v, struct error *err
     v->list[v->n++] = (struct metric){ "valid_span_f1", f1 };
     v->list[v->n++] = (struct metric){ "valid_alarms", alarms };
     v->list[v->n++] = (struct metric){ "valid_linked", linked };
-    v->score = f1 - 2 * alarms;
+    v->score = score_of(&n);
     v->final = true;
     snprintf(v->text, sizeof v->text, "span F1 %.4f, alarms %.4f, linked %.4f", f1, alarms, linked);
     return 0;
@@ -674,64 +679,122 @@ static const double ALIKE = 0.01; /* scores closer than this count as equal */
 
 static const double LEAST = 1e-6; /* min probability, so that one mistake does not dominate */
 
-/* Mean negative log-likelihood of the questions' problem labels. */
-static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *err)
-{
-    struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
-    int rc = answer_fold(t, SPLIT_VALID, n, answers, err);
+/* Scores of validation records, which are read once and answered by many settings. */
+struct valid_readings {
+    struct dte_reading *list;
+    struct tag_answer *answers; /* by the newest settings */
+    int n;
+};
 
-    *nll = 0;
-    for (int i = 0; i < n; i++) {
-        bool problem = span_record_is_problem(t->data.splits[SPLIT_VALID].list[i].record);
-        double p = fmin(fmax(answers[i].problem, LEAST), 1 - LEAST);
-        *nll -= log(problem ? p : 1 - p) / n;
-        tag_answer_release(&answers[i]);
+static void release_answers(struct valid_readings *r)
+{
+    for (int i = 0; i < r->n; i++)
+        tag_answer_release(&r->answers[i]);
+}
+
+static void readings_release(struct valid_readings *r)
+{
+    release_answers(r);
+    for (int i = 0; i < r->n; i++)
+        dte_reading_release(&r->list[i]);
+    free(r->answers);
+    free(r->list);
+}
+
+/* Reads the first n validation records. 1 when a signal asked to stop. The caller releases the readings. */
+static int read_valid(struct valid_readings *r, struct tag_trainer *t, int n, struct error *err)
+{
+    const struct dte_item *items[EVAL_GROUP];
+
+    *r = (struct valid_readings){ xcalloc((size_t)n + 1, sizeof *r->list), xcalloc((size_t)n + 1, sizeof *r->answers),
+                                  n };
+    for (int i = 0, some; i < n; i += some) {
+        some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
+        if (stop_requested())
+            return 1;
+        for (int k = 0; k < some; k++)
+            items[k] = &t->data.splits[SPLIT_VALID].list[i + k].item;
+        if (dte_tag_read(&t->tagger, items, some, r->list + i, err))
+            return -1;
     }
-    free(answers);
-    return rc;
+    return 0;
+}
+
+static void answer_valid(struct valid_readings *r, const struct tag_trainer *t)
+{
+    release_answers(r);
+    dte_answer(&t->tagger, r->list, r->n, r->answers);
+}
+
+/* Mean negative log-likelihood of the questions' problem labels. */
+static double problem_nll(struct valid_readings *r, const struct tag_trainer *t)
+{
+    double nll = 0;
+
+    answer_valid(r, t);
+    for (int i = 0; i < r->n; i++) {
+        bool problem = span_record_is_problem(t->data.splits[SPLIT_VALID].list[i].record);
+        double p = fmin(fmax(r->answers[i].problem, LEAST), 1 - LEAST);
+        nll -= log(problem ? p : 1 - p) / r->n;
+    }
+    return nll;
+}
+
+static double valid_score(struct valid_readings *r, const struct tag_trainer *t)
+{
+    struct span_counts counts = { 0 };
+
+    answer_valid(r, t);
+    for (int i = 0; i < r->n; i++)
+        span_count(&counts, t->data.splits[SPLIT_VALID].list[i].record, &r->answers[i]);
+    return score_of(&counts);
 }
 
 /* Chooses the highest threshold with a score close to the best, because unseen tables cause more false alarms. */
-static int choose_threshold(struct tag_trainer *t, struct error *err)
+static void choose_threshold(struct valid_readings *r, struct tag_trainer *t)
 {
     double scores[ARRAY_LEN(thresholds)], best = -INFINITY;
-    int rc = 0;
 
-    for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++) {
-        struct validation v = { 0 };
+    for (int i = 0; i < ARRAY_LEN(thresholds); i++) {
         t->tagger.settings.threshold = thresholds[i];
-        rc = validate_spans(t, &v, err);
-        scores[i] = v.score;
-        best = fmax(best, v.score);
+        scores[i] = valid_score(r, t);
+        best = fmax(best, scores[i]);
     }
-    for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++)
+    for (int i = 0; i < ARRAY_LEN(thresholds); i++)
         if (scores[i] >= best - ALIKE)
             t->model.spec.threshold = thresholds[i];
-    return rc;
+}
+
+static void choose_temperature(struct valid_readings *r, struct tag_trainer *t)
+{
+    double least = INFINITY;
+
+    t->tagger.settings.threshold = 0;
+    for (int i = 0; i < ARRAY_LEN(temperatures); i++) {
+        t->tagger.settings.temperature = temperatures[i];
+        double nll = problem_nll(r, t);
+        if (nll < least) {
+            least = nll;
+            t->model.spec.temperature = temperatures[i];
+        }
+    }
+    t->tagger.settings.temperature = t->model.spec.temperature;
 }
 
 /* Fits temperature and threshold to the first n validation records. 1 when a signal asked to stop. */
 static int calibrate(struct tag_trainer *t, int n, struct error *err)
 {
     struct dte_decode_settings *s = &t->tagger.settings;
-    double least = INFINITY;
-    int rc = 0;
+    struct valid_readings r;
+    int rc = read_valid(&r, t, n, err);
 
-    s->threshold = 0;
-    for (int i = 0; i < ARRAY_LEN(temperatures) && rc == 0; i++) {
-        double nll;
-        s->temperature = temperatures[i];
-        rc = problem_nll(t, n, &nll, err);
-        if (rc == 0 && nll < least) {
-            least = nll;
-            t->model.spec.temperature = temperatures[i];
-        }
-    }
-    s->temperature = t->model.spec.temperature;
-    rc = rc ? rc : choose_threshold(t, err);
-    s->threshold = t->model.spec.threshold;
-    if (rc == 0)
+    if (rc == 0) {
+        choose_temperature(&r, t);
+        choose_threshold(&r, t);
+        s->threshold = t->model.spec.threshold;
         log_info("calibrated on %d validation records: temperature %g, threshold %g", n, s->temperature, s->threshold);
+    }
+    readings_release(&r);
     return rc;
 }
 
