@@ -707,17 +707,19 @@ static void pair_table(struct counterfactual *c, const struct asked_table *t,
     free(spent);
 }
 
-/* Emits the question on its unedited table. */
-static void emit_plain(struct counterfactual *c, const struct asked_question *q)
+/* Emits the question on its unedited table. Returns whether it does. */
+static bool emit_plain(struct counterfactual *c, const struct asked_question *q)
 {
     const struct asked_pair p = { .q = { q, q } };
     struct edited_table e;
 
     if (!start_pair(&e, c, &p))
-        return;
-    if (counterfactual_is_apart(c, &e, split_of(c, q)))
+        return false;
+    bool apart = counterfactual_is_apart(c, &e, split_of(c, q));
+    if (apart)
         counterfactual_emit(c, &e, q);
     edited_table_release(&e);
+    return apart;
 }
 
 /* Calculations: the words of a numeric column become the name of a quantity that is computed from it. One of two tables
@@ -840,7 +842,7 @@ static bool try_quantities(struct counterfactual *c, struct asked_pair *p)
     return false;
 }
 
-/* Requests beyond SQL: a few questions on their unedited table go on with one. The question alone has the label. */
+/* Requests beyond SQL: a few questions with a plain record go on with one. The question alone tells the label. */
 
 enum { REQUESTS_ONE_IN = 25 };
 
@@ -895,7 +897,7 @@ static void make_pairs(struct counterfactual *c, bool whole)
             continue;
         for (int column = 0; column < c->tables[q->table].n_columns; column++)
             q->editable[column] = counterfactual_may_edit(c, q, column);
-        emit_plain(c, q);
+        q->plain = emit_plain(c, q);
     }
     for (int i = 0; i < c->n_tables; i++)
         if (c->tables[i].whole == whole) {
@@ -911,7 +913,7 @@ static void counterfactual_pairs(struct counterfactual *c)
     for (int i = 0; i < c->n_tables; i++)
         pair_table(c, &c->tables[i], try_quantities);
     for (int i = 0; i < c->n_questions; i++)
-        if (rng_below(&c->rng, REQUESTS_ONE_IN) == 0)
+        if (rng_below(&c->rng, REQUESTS_ONE_IN) == 0 && c->questions[i].plain)
             emit_request(c, &c->questions[i]);
 }
 

@@ -91,6 +91,7 @@ struct asked_question {
     int n_values, n_stated;
     unsigned keywords;        /* of the SQL: bits of enum sql_keyword */
     int request, request_end; /* code points of a request beyond SQL; 0: none */
+    bool plain;               /* has a record on its unedited table */
     bool test;                /* from a file for testing only */
 };
 

@@ -5,8 +5,9 @@ usage: check_counterfactual.py DIR       prints how often each guard was looked 
 Every span marks whole words, with as many alternatives as its label has.  The columns that AMB could be are new, of one
 type, called otherwise than any other, and nothing that tells them apart is in the question.  What is UNK shares no word with
 a column that is left and is like none of their names and values.  A question with a problem stands without one too, on a
-table that was edited in the same way; a value that is AMB stands in those columns alone.  No table, question or edited
-header is in two folds.
+table that was edited in the same way; a value that is AMB stands in those columns alone.  The quantity of a calculation has
+a column of its name, or the question's table lacks it.  A request out of scope follows a question that stands without it.
+No table, question, edited header, quantity or request is in two folds.
 """
 import collections
 import functools
@@ -111,6 +112,38 @@ def check_value(r, span):
             guard("UNK: no name is like the value", ratio(said, column["name"]) < 0.8, r)
 
 
+def request_of(r):
+    return next(r["question"][s["start"]:s["end"]] for s in r["spans"] if s["label"] == "UNK")
+
+
+def quantity_of(r):
+    """The last word of the added column, as in "attendance growth"."""
+    return words(r["edit"]["added"][0])[-1]
+
+
+def check_quantity(r):
+    """The words are a numeric column's and a quantity; the table has one added column."""
+    names = [" ".join(words(c["name"])) for c in r["columns"]]
+    guard("calculation: one column is new", len(r["edit"]["added"]) == 1 and not r["edit"]["deleted"], r)
+    asked = [s for s in r["spans"] if s["label"] == "UNK" or
+             (s["label"] == "COL" and r["columns"][s["alternatives"][0]["column"]]["name"] == r["edit"]["added"][0])]
+    guard("calculation: one span asks for a quantity", len(asked) == 1, r)
+    for span in asked:
+        said = " ".join(words(r["question"][span["start"]:span["end"]]))
+        guard("calculation: the column decides", (said in names) == (span["label"] == "COL"), r)
+        base = stems(said.rsplit(" ", 1)[0])
+        guard("calculation: a numeric column is named", any(base <= stems(c["name"]) and c["type"] == "number" for c in r["columns"]), r)
+
+
+def check_request(r, plain):
+    """The question without " and REQUEST" is asked too, and no name or value has a word of the request."""
+    request, unknown = request_of(r), [s for s in r["spans"] if s["label"] == "UNK"]
+    guard("out of scope: one span", len(unknown) == 1, r)
+    guard("out of scope: the question stands without it", r["question"].replace(" and " + request, "", 1) in plain, r)
+    guard("out of scope: the table has none of its words",
+          not any(stems(request) & stems(x) for c in r["columns"] for x in (c["name"], *c["values"])), r)
+
+
 def check_controls(records):
     """By database, question and kind: with and without a problem."""
     seen = collections.defaultdict(set)
@@ -118,7 +151,7 @@ def check_controls(records):
         seen[r["db_id"], r["question"], r["type"]].add(any(s["label"] in ("AMB", "UNK") for s in r["spans"]))
     for r in records:
         labels = {s["label"] for s in r["spans"]} & {"AMB", "UNK"}
-        if not labels or r["type"] == "plain":
+        if not labels or r["type"] in ("plain", "out-of-scope"):
             continue
         key = r["db_id"], r["question"]
         guard("a control on a table edited in the same way", False in seen[*key, r["type"]], r)
@@ -128,18 +161,28 @@ def check_controls(records):
 
 def check_folds(folds):
     for what, of in (("table", lambda r: r["db_id"]), ("question", lambda r: " ".join(words(r["question"]))),
+                     ("quantity", lambda r: quantity_of(r) if r["type"] == "calculation" else None),
+                     ("request", lambda r: request_of(r) if r["type"] == "out-of-scope" else None),
                      ("edited header", lambda r: "\x1f".join(c["name"].lower() for c in r["columns"]))):
         first = {}
         for fold, records in folds.items():
             for r in records:
-                guard("no %s in two folds" % what, first.setdefault(of(r), fold) == fold, r)
+                if of(r) is not None:
+                    guard("no %s in two folds" % what, first.setdefault(of(r), fold) == fold, r)
 
 
 folds = {f: [json.loads(line) for line in open(os.path.join(sys.argv[1], f + ".jsonl"), encoding="utf-8")] for f in FOLDS}
 for records in folds.values():
+    plain = {r["question"] for r in records if r["type"] == "plain"}
     for r in records:
         check_spans(r)
+        if r["type"] == "calculation":
+            check_quantity(r)
+        elif r["type"] == "out-of-scope":
+            check_request(r, plain)
         for s in r["spans"]:
+            if r["type"] in ("calculation", "out-of-scope"):
+                continue
             if s["label"] == "AMB" and r["type"] in COLUMNS:
                 check_doubled(r, s)
             elif s["label"] == "UNK" and r["type"] in COLUMNS:
