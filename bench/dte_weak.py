@@ -12,6 +12,7 @@ import sys
 
 ROUNDS = 2000
 LABELS = ("COL", "VAL", "AMB", "UNK")
+TYPES = ("doubled", "doubled-and-replaced", "value-copied", "deleted", "value-deleted", "calculation", "out-of-scope")
 
 
 def counts_of(line):
@@ -25,6 +26,9 @@ def counts_of(line):
         out[label, "words"] += n["words"]
         out[label, "found"] += n["words_found"]
         out[label, "grounded"] += n["words_grounded"]
+        if label in ("AMB", "UNK"):
+            out[line["type"], "gold"] += n["gold"]
+            out[line["type"], "exact"] += n["exact"]
     if not any(line["labels"][x]["gold"] for x in ("AMB", "UNK")):
         out["answerable"] += 1
         out["flagged"] += line["flagged"]
@@ -51,6 +55,7 @@ def share(part, whole):
 MEASURES = [(f"{g} spans, F1", f1(g)) for g in ("AMB or UNK", *LABELS)]
 MEASURES += [(f"words of {x} found", share((x, "found"), (x, "words"))) for x in LABELS]
 MEASURES += [(f"words of {x} grounded", share((x, "grounded"), (x, "words"))) for x in LABELS[:3]]
+MEASURES += [(f"AMB and UNK spans of type {x} found", share((x, "exact"), (x, "gold"))) for x in TYPES]
 MEASURES += [("false alarms", share("flagged", "answerable"))]
 
 
@@ -74,6 +79,7 @@ def main(seeds, *arms):
     drawn = [(rng.choices(names, k=len(names)), rng.choices(seeds, k=len(seeds))) for _ in range(ROUNDS)]
     sampled = {a: [[total(runs[a, s], tables) for s in some] for tables, some in drawn] for a in arms}
     whole = {(a, s): total(runs[a, s], names) for a in arms for s in seeds}
+    width = max(14, *(len(a) for a in arms), *(len(f"{arms[0]} - {a}") for a in arms[1:]))
     print(f"{len(names)} tables, seeds {' '.join(seeds)}; percent, mean over the seeds, [95 % over tables and seeds], each seed")
     for title, measure in MEASURES:
         values = {a: [sum(map(measure, x)) / len(x) for x in sampled[a]] for a in arms}
@@ -81,10 +87,10 @@ def main(seeds, *arms):
         print(title)
         for a in arms:
             each = ", ".join(f"{100 * measure(whole[a, s]):.1f}" for s in seeds)
-            print(f"    {a:<14} {100 * means[a]:6.1f}  {interval(values[a])}  {each}")
+            print(f"    {a:<{width}} {100 * means[a]:6.1f}  {interval(values[a])}  {each}")
         for a in arms[1:]:
             gaps = [x - y for x, y in zip(values[arms[0]], values[a])]
-            print(f"    {arms[0] + ' - ' + a:<14} {100 * (means[arms[0]] - means[a]):6.1f}  {interval(gaps)}")
+            print(f"    {arms[0] + ' - ' + a:<{width}} {100 * (means[arms[0]] - means[a]):6.1f}  {interval(gaps)}")
 
 
 main(*sys.argv[1:])

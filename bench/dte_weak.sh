@@ -4,7 +4,8 @@
 # No arm but "spans" has marks of columns and values.  "sql" has the marks AMB and UNK of the generator.  ETA has a column
 # "unknown" in place of UNK.
 # usage: WIKISQL=DIR WTQ=DIR ENCODER=HF_DIR bench/dte_weak.sh OUT
-# Settings, with defaults: STEPS=1000 of 32 records, SEEDS="1 2 3", ARMS="spans sql eta".  VALID=500 validation records.
+# Settings, with defaults: STEPS=1000 of 32 records, SEEDS="1 2 3", ARMS="spans sql eta".  An arm may have options of
+# ambit-train tag behind it, as in sql+tags-weight=2 (bench/dte_weights.sh).  VALID=500 validation records.
 # TEST=0 test records, 0: all.  JOBS=2 trainings at once, each on one thread.  Existing files in OUT are kept, and interrupted
 # training is resumed.
 set -euo pipefail
@@ -35,19 +36,21 @@ done
 
 # learn ARM SEED: trains a tagger in folder ARM-SEED.  The rates are higher than the paper's, since the steps are fewer.
 learn() {
-    local data=marks
+    local data=marks more
     local options=(--preset dte --lr 1e-4 --head-lr 1e-3)
     case $1 in
-    spans) options=(--lr 1e-4 --head-lr 1e-3) ;;
-    eta) data=unknown options+=(--tags-weight 0) ;;
+    spans*) options=(--lr 1e-4 --head-lr 1e-3) ;;
+    eta*) data=unknown options+=(--tags-weight 0) ;;
     esac
+    IFS=+ read -ra more <<<"$1"
+    for option in "${more[@]:1}"; do options+=("--$option"); done
     "$bin/ambit-train" tag --data "$data" --encoder "$encoder" "${options[@]}" --steps 0 --epochs 1 --batch 32 \
         --max-train $((steps * 32)) --max-valid "${VALID:-500}" --eval-every 0 --seed "$2" --device cpu --out "$1-$2" --resume --quiet
 }
 # measure ARM SEED: tags the test records and scores them.
 measure() {
     local data=marks strategy=dte
-    [ "$1" != eta ] || { data=unknown && strategy=eta; }
+    [[ $1 != eta* ]] || { data=unknown && strategy=eta; }
     [ -e "$1-$2.jsonl" ] || "$bin/ambit-infer" tag --model "$1-$2" --strategy $strategy --quiet "test/$data.jsonl" -o "$1-$2.jsonl"
     "$bin/ambit-data" score --rule spans --gold test/marks.jsonl --pred "$1-$2.jsonl" --per-example "$1-$2.each.jsonl" >"$1-$2.txt"
 }

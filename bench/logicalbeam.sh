@@ -78,7 +78,7 @@ learn() {
 }
 plans() { [ -e "$1" ] || "$bin/ambit-data" plans --spider "$spider" --schema-text "$2" -o "$1"; }
 # words OUT IN COPIES SEED: writes records with substituted words.
-words() { done_by "$1.jsonl" "$bin/ambit-data" substitute "$2.train.jsonl" --copies "$3" --seed "$4"; }
+words() { done_by "$1.jsonl" "$bin/ambit-data" infilling substitute "$2.train.jsonl" --copies "$3" --seed "$4"; }
 # lot CHARACTERS NUMBER SEED FILE...: samples NUMBER records of at most CHARACTERS characters.
 lot() { awk -v most="$1" 'length($0) <= most' "${@:4}" | shuf -n "$2" --random-source=<(yes "$3"); }
 mixed() { shuf --random-source=<(yes 1); }
