@@ -1,6 +1,7 @@
 """Makes and scores records for bench/dte_wtq.sh.
 
 questions SQUALL SPLIT    prints the questions of a split of Squall: with SQL, and with the names and cells of their tables
+statements PRED           prints {"id", "sql"} with the first statement of each line of a parser's output
 exact GOLD PRED EACH      prints the lines of EACH, the output of score --per-example, with the field "exact": the first
                           prediction has the gold statement's text.  Letter case, blanks and a final ";" do not count.
 
@@ -48,20 +49,23 @@ def plain(sql):
 
 
 def first(record):
-    """The first statement, whichever field of a parser's output has it."""
-    for field in ("sql", "t2s_outs"):
-        found = record.get(field) or []
-        found = [found] if isinstance(found, str) else found
-        if found:
-            return found[0]
-    return ""
+    """The first statement: "sql", or "t2s_outs" of ambit-infer parse.  A failed record has none."""
+    found = record.get("sql", record.get("t2s_outs", [] if "error" in record else None))
+    if found is None:
+        sys.exit(f"record {record.get('id')}: expected the field sql or t2s_outs, got neither")
+    return [found] if isinstance(found, str) else found[:1]
+
+
+def statements(pred):
+    for r in lines(pred):
+        print(json.dumps({"id": r["id"], "sql": first(r)}))
 
 
 def exact(gold, pred, each):
     golds = {r["id"]: r["sql"][0] for r in lines(gold)}
-    preds = {r["id"]: first(r) for r in lines(pred)}
+    preds = {r["id"]: r["sql"] for r in lines(pred)}
     for r in lines(each):
-        print(json.dumps({**r, "exact": plain(preds.get(r["id"], "")) == plain(golds[r["id"]])}))
+        print(json.dumps({**r, "exact": [plain(x) for x in preds.get(r["id"], [])] == [plain(golds[r["id"]])]}))
 
 
-{"questions": questions, "exact": exact}[sys.argv[1]](*sys.argv[2:])
+{"questions": questions, "statements": statements, "exact": exact}[sys.argv[1]](*sys.argv[2:])

@@ -28,8 +28,9 @@ if [ -z "$pred" ]; then
     pred=parsed.jsonl
     [ -e parsed.jsonl ] || some "$bin/ambit-infer" parse questions.jsonl --model "$parser" --db "$squall/tables/db" --resume -o parsed.jsonl
 fi
-some "$bin/ambit-data" score --gold questions.jsonl --pred "$pred" --db "$squall/tables/db" -k 1 --per-example each.jsonl
-python3 "$bench/dte_wtq.py" exact questions.jsonl "$pred" each.jsonl >exact.jsonl
+python3 "$bench/dte_wtq.py" statements "$pred" >statements.jsonl
+some "$bin/ambit-data" score --gold questions.jsonl --pred statements.jsonl --db "$squall/tables/db" -k 1 --per-example each.jsonl
+python3 "$bench/dte_wtq.py" exact questions.jsonl statements.jsonl each.jsonl >exact.jsonl
 
 # The row of coverage 1 is the accuracy of all questions, the row below "unflagged" that of the filtered ones.
 for measure in one_found exact; do
