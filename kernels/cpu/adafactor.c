@@ -1,3 +1,10 @@
+/*
+ * Adafactor (Shazeer and Stern 2018) with a given learning rate: second moments of matrices are kept as one number for
+ * each row and for each column.
+ *
+ * The update goes into the gradient's memory, because it is divided by its own root mean square before it is applied.
+ * Tensors that are not matrices keep a second moment for each number.
+ */
 #include "kernels/cpu/optim.h"
 #include "kernels/cpu/row.h"
 
@@ -57,6 +64,8 @@ CPU_CLONES static void divide_run(float *restrict g, const float *restrict v, fl
 /* u in place of g; returns the sum of u^2. */
 static double factored_update(const struct update_row *r, const struct adafactor_factors *s)
 {
+    /* v of row i and column j is state[0][i] state[1][j] / mean(state[0]). The factor of the row is taken out of the
+     * inner loop. */
     double mean = 0, sum = 0, *sums = xmalloc((size_t)(r->rows + 1) * sizeof *sums);
 
     move_rows(r, s);
@@ -94,6 +103,7 @@ CPU_CLONES static void subtract_run(float *restrict w, float *restrict u, float 
 static void update_row(const struct update_row *r, const struct adafactor_factors *s)
 {
     double sum = r->rows ? factored_update(r, s) : whole_update(r, s), lr = (double)s->lr * r->lr_scale;
+    /* Updates whose root mean square exceeds the threshold are scaled down to it. */
     double excess = r->n ? sqrt(sum / (double)r->n) / s->rules->threshold : 0;
     float keep = (float)(1 - lr * r->decay), rate = (float)(lr / (excess > 1 ? excess : 1));
     struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };

@@ -21,6 +21,7 @@ _Static_assert((int)LANES == (int)DROPOUT_MASK_LANES, "dropout is drawn for the 
 static inline __attribute__((always_inline)) void softmax_lanes(float *restrict s, float *restrict lse, int64_t n_keys,
                                                                 int64_t width, float scale)
 {
+    /* One array element for each query: every loop over l is one vector operation. */
     float max[LANES], sum[LANES];
 
     for (int l = 0; l < LANES; l++) {
@@ -190,14 +191,19 @@ static void forward_block(const struct job *job, const struct head *a, struct te
 {
     int64_t pad = a->pad, width = whole_lanes(n);
     float *q = scratch, *q_t = q + QUERY_BLOCK * pad, *out = q_t + QUERY_BLOCK * pad, *s = out + QUERY_BLOCK * pad;
+    /* The scratch holds four parts one after the other: q, its transpose and y have QUERY_BLOCK rows of pad numbers,
+     * and the scores have the rest. */
     float lses[QUERY_BLOCK];
 
     load_rows(q, a, job->q, a->q_from + from, job->v.q_stride, 0, n);
+    /* The scores are k q^T, keys down and queries across, so that the softmax runs down a lane. */
     transpose(q_t, width, q, pad, n, pad);
     tile_gemm_run(&(struct tile_gemm){ s, k, q_t, a->n_keys, width, pad, width, pad, 1, width });
     add_bias(job, a, s, from, n, width);
     softmax(s, lses, a->n_keys, width, job->scale);
     drop(job, a, s, NULL, from, width);
+    /* The weights are read as their transpose, through strides: step 1 from query to query, step `width` from key to
+     * key. */
     tile_gemm_run(&(struct tile_gemm){ out, s, v, n, pad, a->n_keys, pad, 1, width, pad });
     tile_store((struct destination){ y, false }, (a->q_from + from) * tensor_cols(y) + a->h * a->dim, tensor_cols(y),
                out, pad, n, a->dim);
@@ -207,6 +213,7 @@ static void forward_block(const struct job *job, const struct head *a, struct te
 
 static void forward_head(const struct job *job, const struct head *a, struct tensor *y, float *lse, float *scratch)
 {
+    /* k and v of the head are widened once and serve all blocks of its queries. */
     float *k = scratch, *v = k + a->n_keys * a->pad, *rest = v + a->n_keys * a->pad;
 
     load_rows(k, a, job->kv, a->k_from, job->v.kv_stride, job->v.k_offset, a->n_keys);
@@ -263,6 +270,7 @@ static struct attention_back back_of(const struct job *job, float *scratch)
                                 .weights = squares,
                                 .ds = squares + square,
                                 .lse = squares + BACK_SQUARES * square };
+    /* Without dropout both names are one square, and the copy of the weights is saved. */
     b.dropped = job->p > 0 ? squares + 2 * square : b.weights;
     return b;
 }
@@ -274,6 +282,8 @@ static void back_load(const struct job *job, const struct head *a, const struct 
     load_rows(b->k, a, job->kv, a->k_from, job->v.kv_stride, job->v.k_offset, a->n_keys);
     load_rows(b->v, a, job->kv, a->k_from, job->v.kv_stride, job->v.v_offset, a->n_keys);
     load_rows(b->dy, a, dy, a->q_from, tensor_cols(dy), 0, a->n_queries);
+    /* Queries of the padding get lse 0, so that their weights are finite; the products below read only n_queries of
+     * them. */
     for (int64_t t = 0; t < whole_lanes(a->n_queries); t++)
         b->lse[t] = t < a->n_queries ? lse[(a->q_from + t) * job->heads + a->h] : 0;
 }
@@ -290,6 +300,8 @@ static void back_scores(const struct job *job, const struct head *a, const struc
     if (b->dropped != b->weights)
         memcpy(b->dropped, b->weights, (size_t)(keys * width) * sizeof *b->weights);
 
+    /* The gradient of the dropped weights is v dy^T. The same mask goes over it and over the weights, which dv needs
+     * dropped. */
     transpose(b->turned, width, b->dy, pad, a->n_queries, pad);
     tile_gemm_run(&(struct tile_gemm){ b->ds, b->v, b->turned, keys, width, pad, width, pad, 1, width });
     drop(job, a, b->dropped, b->ds, 0, width);
@@ -301,10 +313,12 @@ static void back_store(const struct job *job, const struct head *a, const struct
 {
     int64_t dim = a->dim, pad = a->pad, at = a->h * dim, n = a->n_queries, width = whole_lanes(n), keys = a->n_keys;
 
+    /* dq = ds^T k. The square is read through its strides, as its transpose. */
     if (dq.t) {
         tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->k, n, pad, keys, pad, 1, width, pad });
         tile_store(dq, a->q_from * job->v.q_stride + at, job->v.q_stride, b->out, pad, n, dim);
     }
+    /* dk = ds q and dv = dropped dy. Both go into one tensor, at their own offsets. */
     if (dkv.t) {
         tile_gemm_run(&(struct tile_gemm){ b->out, b->ds, b->q, keys, pad, n, pad, width, 1, pad });
         tile_store(dkv, a->k_from * job->v.kv_stride + job->v.k_offset + at, job->v.kv_stride, b->out, pad, keys, dim);
@@ -344,9 +358,12 @@ void cpu_attention_backward(struct ctx *c, struct destination dq, struct destina
 {
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
     struct job job = job_of(c, q, kv, qs, ks, form, site);
+    /* Self-attention keeps q, k and v in one tensor, whose gradient is dq's destination. */
     struct destination kv_grad = q == kv ? dq : dkv;
     int64_t tasks = qs->n * job.heads, cells = dbias.t ? tensor_cols(dbias.t) : 0;
     double *parts = xcalloc((size_t)(tasks * cells) + 1, sizeof *parts); /* a cell may sum a million numbers */
+/* A task is a head of a sequence. No two tasks share a row of a gradient, and the biases have a part for each task,
+ * so that the sums have one order for any number of threads. */
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
         float *scratch = floats_new(back_scratch(&job));

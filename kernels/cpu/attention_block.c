@@ -1,3 +1,10 @@
+/*
+ * A block of query rows against tiles of keys: the online softmax (Milakov and Gimelshein 2018).
+ *
+ * Each row keeps the maximum of its scores, the sum of its weights relative to this maximum, and its weighted sum of
+ * values. A new tile may raise the maximum; sum and output are then rescaled. The scratch is one allocation, so that a
+ * thread takes and frees it once.
+ */
 #include "kernels/cpu/attention_block.h"
 
 #include "kernels/cpu/vmath.h"
@@ -48,6 +55,7 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
                                                               float *restrict most, float *restrict sum, int64_t from,
                                                               int64_t seen, int64_t width, int64_t pad)
 {
+    /* Maximum and sum run down LANES lanes and are joined in a fixed tree. */
     float top[LANES], part[LANES] = { 0 };
     int64_t near = whole_lanes(seen); /* so that nothing depends on how many keys follow */
 
@@ -63,6 +71,7 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
     for (int half = LANES / 2; half; half /= 2)
         for (int l = 0; l < half; l++)
             top[l] = top[l] > top[l + half] ? top[l] : top[l + half];
+    /* Before the first key, *most is -INFINITY and shrink is 0, which leaves the zeros of sum and out. */
     float high = top[0], shrink = vexp(*most - high);
     for (int64_t j = 0; j < near; j += LANES)
         for (int l = 0; l < LANES; l++) {
@@ -91,6 +100,7 @@ void attention_block_weigh(const struct attention_block *b, int64_t first, int64
 {
     int64_t width = whole_lanes(n);
 
+    /* A row that sees no key of this tile has weights 0 and keeps its sums. */
     if (seen > from)
         softmax_rows(b, first, rows, from, seen, width);
     for (int64_t r = first; seen <= from && r < first + rows; r++)

@@ -1,3 +1,9 @@
+/*
+ * One step of beam search for each request: candidates of all rows become the rows' continuations, or completions.
+ *
+ * The rules are those of transformers' beam search, whose results are the reference. Ties are broken by the row's
+ * number and then by the candidate's, so that all devices agree.
+ */
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -53,6 +59,8 @@ static struct continuation continuation_of(const struct beam_request *q, int row
 /* Merges the sorted candidates of all rows into the best ones; returns their number. */
 static int merge(struct continuation *list, int keep, const struct beam_request *q)
 {
+    /* Each row has its candidates in decreasing order, so that the best one of all is at the head of a row. A later
+     * row must be better to win a tie. */
     int at[BEAMS_MAX] = { 0 }, n = 0, k = q->best->k;
 
     for (; n < keep; n++) {
@@ -92,6 +100,7 @@ static void take_answer(const struct beam_request *q, const struct continuation 
     float score = w->score / *numbers(q->set->norm, q->step + 1);
     int64_t slot = q->row + s->width - 1;
 
+    /* Slots are in decreasing order. The last one is the worst, and its place is lost to a better completion. */
     if (!(score > *numbers(s->end_score, slot)))
         return;
     for (; slot > q->row && *numbers(s->end_score, slot - 1) < score; slot--)
@@ -110,6 +119,7 @@ static void move_tables(const struct beam_request *q, const struct continuation 
     int64_t keys = tensor_cols(q->s->table);
     size_t places = (size_t)(q->place - q->fixed + 1);
     int32_t *table = words(q->s->table, q->row * keys + q->fixed);
+    /* Two rows may continue one, and a row may continue a later one, so that entries go through a copy. */
     int32_t *copy = xmalloc((size_t)n * places * sizeof *copy);
 
     for (int i = 0; i < n; i++)
@@ -158,6 +168,8 @@ static void step_request(const struct beam_request *q)
     const struct continuation *next[BEAMS_MAX];
     int width = q->s->width, n = merge(list, beam_candidates(width, tensor_size(q->set->stops)), q), going = 0;
 
+    /* Only the best `width` candidates may end; a later one that ends is dropped, as in transformers. Others
+     * continue until all rows are filled. */
     for (int i = 0; i < n; i++) {
         if (!list[i].hit && going < width)
             next[going++] = &list[i];

@@ -1,3 +1,10 @@
+/*
+ * The k best tokens of each row, and their log probabilities.
+ *
+ * One pass over the row keeps a short sorted list. Most blocks of logits hold nothing better than the list's last
+ * entry, which one vectorised maximum shows, so that the insertion costs little. Equal logits keep the order of their
+ * ids.
+ */
 #include "kernels/cpu/choices.h"
 
 #include <math.h>
@@ -35,6 +42,7 @@ static void find_best(struct best_choices *b, const struct choices *ch)
     for (int64_t at = 0; at < ch->n; at += ROW_BLOCK) {
         int64_t run = run_length(at, ch->n);
         const float *x = choices_in(buf, ch, at, run);
+        /* The negation also skips blocks of NaN. */
         if (!(row_most(x, run) > least_wanted(b)))
             continue;
         for (int64_t i = 0; i < run; i++)
@@ -62,6 +70,7 @@ static void no_candidates(struct candidate_row to, int from)
 static void row_candidates(struct candidate_row to, const struct choices *ch, const struct choices *of)
 {
     struct best_choices b;
+    /* Probabilities are over `of`: all tokens of the vocabulary, or only those that the automaton allows. */
     float most = choices_most(of), excess = choices_log_excess(of, most);
 
     b.n = 0;

@@ -1,3 +1,10 @@
+/*
+ * Causal attention: tiles of keys pass by a block of queries, whose softmax is corrected as its maximum grows
+ * (attention_block.h).
+ *
+ * A task is a block of queries of one group of one sequence. It writes its own rows of y and lse, so that threads
+ * share nothing. Tasks are dealt out dynamically, since a late query sees more keys than an early one.
+ */
 #include "kernels/cpu/causal_attention.h"
 
 #include "kernels/cpu/vmath.h"
@@ -70,6 +77,7 @@ int64_t causal_tiles_seen(const struct causal_span *a, int64_t end)
 
 struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_t end)
 {
+    /* Tiles of the prefix come first. Its keys end at position 0, where the own keys of the sequence begin. */
     int64_t before = causal_tiles(a->n_prefix), from = KEYS * (i < before ? i : i - before);
     int64_t left = (i < before ? a->n_prefix : a->ahead + end) - from;
 
@@ -102,6 +110,7 @@ void causal_add_bias(float *scores, const struct causal_job *job, const struct c
     int64_t reach = job->reach;
 
     for (int64_t r = 0; r < n * job->each; r++) {
+        /* The middle of the table belongs to distance 0. Larger distances share its last cells. */
         const float *table = job->bias + (group * job->each + r % job->each) * (2 * reach + 1) + reach;
         int64_t first = tile->at - (a->ahead + from + r / job->each); /* distance of the first key */
         for (int64_t j = 0; j < tile->n; j++) {
@@ -142,6 +151,7 @@ static const float *tile_in(const struct causal_job *job, const struct tensor *x
                             int64_t group, float *buf, int64_t *ld)
 {
     int64_t stride = tensor_cols(x), at = tile->row * stride + group * job->dim;
+    /* f32 rows of whole vectors are read in place; others are converted into the buffer, padded with zeros. */
     bool as_it_lies = x->dtype == F32 && job->pad == job->dim;
 
     *ld = as_it_lies ? stride : job->pad;
@@ -165,6 +175,7 @@ static void forward_tile(const struct causal_job *job, const struct causal_span 
     for (int64_t t = 0; t < n; t++)
         attention_block_weigh(f, t * each, each, causal_passed(job, a, tile, from + t), causal_seen(a, tile, from + t),
                               tile->n);
+    /* The buffer of k is free by now and takes v. */
     const float *v = tile_in(job, job->v, tile, group, f->tile, &ld);
     attention_block_add(f, n * each, v, ld, tile->n);
 }
@@ -179,11 +190,13 @@ static void forward_block(const struct causal_job *job, const struct causal_span
     attention_block_start(f, rows);
     for (int64_t i = 0; i < tiles; i++) {
         struct causal_tile tile = causal_tile_of(a, i, from + n);
+        /* A tile that lies before the window of the first query lies before all windows of the block. */
         if (causal_passed(job, a, &tile, from) == tile.n)
             continue;
         forward_tile(job, a, f, &tile, group, from, n);
     }
     for (int64_t r = 0; r < rows; r++) {
+        /* The sum of the weights is known only after the last tile, so that the division comes last. */
         times(f->out + r * job->pad, 1.0f / f->sum[r], job->pad);
         lse[((a->q_from + from + r / job->each) * job->groups + group) * job->each + r % job->each] =
             f->most[r] + vlog(f->sum[r]);

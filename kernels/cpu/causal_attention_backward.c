@@ -31,6 +31,7 @@ static struct causal_back back_new(const struct causal_job *job)
 {
     int64_t tiles = causal_tiles(job->max_keys) + 1, rows = causal_block(job) * job->each; /* + 1: two parts are cut */
     int64_t keys = tiles * KEYS * job->pad, scores = tiles * rows * KEYS, block = rows * job->pad;
+    /* Squares of scores are p and ds, and the slopes of capped scores. */
     int64_t held = job->cap > 0 ? 3 : 2, total = 6 * keys + held * scores + 3 * block + 2 * rows;
     float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + held * scores;
 
@@ -62,6 +63,7 @@ static void load_keys(const struct causal_job *job, const struct causal_span *a,
         int64_t at = tile.row * stride + group * job->dim;
         tile_load(b->k + i * size, job->pad, job->k, at, stride, tile.n, job->dim);
         tile_load(b->v + i * size, job->pad, job->v, at, stride, tile.n, job->dim);
+        /* Scores and dp are products with k and v turned, dq is one with k as it lies. */
         transpose(b->k_turned + i * size, KEYS, b->k + i * size, job->pad, tile.n, job->pad);
         transpose(b->v_turned + i * size, KEYS, b->v + i * size, job->pad, tile.n, job->pad);
     }
@@ -181,10 +183,13 @@ static void back_tile(const struct causal_job *job, const struct causal_span *a,
 
     if (causal_passed(job, a, &tile, from) == keys)
         return;
+    /* delta is complete now: all tiles have added their p dp. */
     score_slopes(ds, p, b->delta, rows, whole_lanes(keys));
     if (g->dbias)
         bias_slopes(job, g, ds, a, &tile, (a->number * job->groups + group) * job->each, from, n);
     if (b->capped)
+        /* The gradient of the bias is that of the capped score; the gradient of the score itself has the cap's
+         * slope. */
         multiply(ds, b->capped + i * rows * KEYS, rows, whole_lanes(keys));
     if (g->dq.t)
         tile_gemm_add(&(struct tile_gemm){ b->dq, ds, b->k + i * size, rows, pad, keys, pad, KEYS, 1, pad });
@@ -226,6 +231,7 @@ static void back_block(const struct causal_job *job, const struct causal_span *a
     for (int64_t i = 0; i < tiles; i++)
         back_tile(job, a, b, g, group, from, n, i);
     if (g->dq.t) {
+        /* q was scaled when it was loaded, so that its gradient is scaled when it is stored. */
         for (int64_t r = 0; r < rows * pad; r++)
             b->dq[r] *= job->scale;
         causal_store_rows(g->dq, job, b->dq, a, group, from, n);
@@ -250,6 +256,8 @@ static void back_family(const struct causal_job *job, const struct causal_back *
 
     if (a.n_prefix)
         return;
+    /* Queries of the prefix see its own keys. Then every sequence behind it puts its keys into the tiles from
+     * `first` on, and adds to the gradients of the prefix as well. */
     load_keys(job, &a, b, group, 0);
     back_span(job, &a, b, g, group);
     for (int64_t s = sequence + 1; s <= last; s++) {
@@ -273,6 +281,7 @@ void cpu_causal_attention_backward(struct ctx *c, struct destination dq, struct 
     struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL, NULL, 0 };
     int64_t groups = job.groups;
 
+    /* No distance is larger than the number of keys, so that a table of that length suffices. */
     g.reach = job.reach < job.max_keys ? job.reach : job.max_keys;
     if (dbias.t)
         g.dbias = xcalloc((size_t)(job.n * form->heads * (g.reach + 1) + 1), sizeof *g.dbias);

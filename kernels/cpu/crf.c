@@ -1,3 +1,15 @@
+/*
+ * A linear-chain conditional random field: log of the partition function, its gradient, and the best tagging
+ * (Viterbi).
+ *
+ * The forward and backward recursions run on probabilities in place of their logarithms.
+ * A step is a product of a vector and a small matrix, and takes the exponentials of the emissions alone. Weights and
+ * emissions are reduced by their maxima first, and alpha is scaled to sum 1 at each token. log Z adds the maxima and
+ * the logarithms of the scales up in f64.
+ *
+ * Sequences are independent, so that each is one task. The gradient of the weights has a part for each sequence, which
+ * the op adds up in order.
+ */
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
 
@@ -93,6 +105,7 @@ CPU_CLONES static double crf_forward(float *alpha, const float *e, const int32_t
     double log_z = f->most_start + f->most_end;
 
     for (int64_t t = 0; t < n; t++) {
+        /* at[j] is the probability of tag j at this token, given the tokens up to here. */
         float most = emit(factor, e + t * tags, tags, allowed_at(allowed, t));
         if (t == 0)
             memcpy(before, f->start[0], sizeof before);
@@ -100,6 +113,8 @@ CPU_CLONES static double crf_forward(float *alpha, const float *e, const int32_t
             times(before, at, f->trans, tags);
         float sum = sum_products(before, factor);
         for (int j = 0; j < WIDE; j++)
+            /* A sum of 0 means that no tagging is possible. Its logarithm makes log Z -INFINITY, and later rows stay
+             * 0. */
             at[j] = sum > 0 ? before[j] * factor[j] / sum : 0.0f;
         memcpy(alpha + t * tags, at, (size_t)tags * sizeof *at);
         log_z += (double)most + log((double)sum) + (t > 0 ? f->most_trans : 0);
@@ -166,6 +181,7 @@ CPU_CLONES static bool crf_backward(const struct crf_gradient *g, const struct f
     float pairs[WIDE][WIDE] = { { 0 } }, alpha[WIDE] = { 0 }, beta[WIDE], last[WIDE], factor[WIDE];
 
     memcpy(alpha, g->alpha + (g->n - 1) * tags, (size_t)tags * sizeof *alpha);
+    /* beta starts at the last token with the factor of the end, scaled so that alpha beta sums to 1. */
     float sum = sum_products(alpha, f->end[0]);
     if (!(sum > 0))
         return false;
@@ -173,11 +189,13 @@ CPU_CLONES static bool crf_backward(const struct crf_gradient *g, const struct f
         beta[j] = f->end[0][j] / sum;
         last[j] = alpha[j] * beta[j];
     }
+    /* alpha of each token was kept by the forward; beta is carried from the last token to the first. */
     for (int64_t t = g->n - 1;; t--) {
         if (g->de)
             put_emissions(g, t, alpha, beta, tags);
         if (t == 0)
             break;
+        /* Recomputing the factors costs less than keeping [tokens, tags] of them. */
         emit(factor, g->e + t * tags, tags, allowed_at(g->allowed, t));
         memcpy(alpha, g->alpha + (t - 1) * tags, (size_t)tags * sizeof *alpha);
         step_back(beta, pairs, alpha, factor, f);
@@ -233,6 +251,7 @@ void cpu_crf_log_z_backward(struct ctx *c, struct destination de, struct tensor 
                                   .dy = ((const float *)dy->data)[i],
                                   .add = de.add,
                                   .n = offsets[i + 1] - offsets[i] };
+        /* A sequence without a possible tagging has no gradient; neither has one without tokens. */
         if (g.n > 0 && crf_backward(&g, &f))
             continue;
         if (g.sums)
@@ -268,6 +287,7 @@ static void best_tags(int32_t *y, int32_t *back, const float *e, const int32_t *
     float at[WIDE] = { 0 }, to[WIDE], most = -INFINITY;
 
     for (int64_t t = 0; t < n; t++) {
+        /* Row `tags` of the weights is that of the first tag, the next row that of the last. */
         for (int64_t j = 0; t == 0 && j < tags; j++)
             to[j] = barred(m, tags, j) ? -INFINITY : w[tags * tags + j];
         if (t > 0)
@@ -282,6 +302,7 @@ static void best_tags(int32_t *y, int32_t *back, const float *e, const int32_t *
             best = j;
         }
     }
+    /* The path is read backwards through the predecessors that best_step kept. */
     for (int64_t t = n - 1; t >= 0; t--) {
         y[t] = most > -INFINITY ? (int32_t)best : 0;
         best = t > 0 ? back[t * tags + best] : 0;

@@ -1,3 +1,10 @@
+/*
+ * Sampling of tokens: temperature, top-k, top-p, min-p and typical-p, then one random grain.
+ *
+ * Probabilities are integers: grains of 2^-40 of the likeliest choice. Their sums are exact in any order, so that all
+ * devices keep the same choices and draw the same token. Top-k, top-p and typical-p keep all choices within a distance
+ * from a centre, and reach() finds this distance without sorting the vocabulary.
+ */
 #include "kernels/cpu/choices.h"
 #include "kernels/cpu/vmath.h"
 #include "kernels/draw_number.h"
@@ -63,12 +70,15 @@ static uint32_t farthest(const struct weighed *list, int64_t n)
 /* Returns the largest distance in the list such that all nearer choices weigh less than `limit`. */
 static float reach(struct weighed *list, int64_t n, uint64_t limit)
 {
+    /* A bisection over the bits of distances.  Each step splits the rest of the list, and goes on with the side that
+     * holds the answer. */
     uint32_t low = 0, high = farthest(list, n);
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         uint64_t sum;
         int64_t near = part(list, n, middle, &sum);
+        /* The near half weighs too little: all of it is within reach, and the search goes on behind it. */
         if (sum < limit) {
             limit -= sum;
             list += near;
@@ -108,6 +118,8 @@ static void cut_top_k(struct draw_row *d, int64_t k)
  * without its least probable choices it would not hold the share. */
 static void cut_share(struct draw_row *d, float centre, float share)
 {
+    /* Only choices of at least `least` grains can matter: all smaller ones together weigh less than the rest that
+     * the share leaves. */
     uint64_t sum = sum_of(d), limit = draw_share(sum, share),
              least = centre > 0 ? 1 : (sum - limit) / (uint64_t)d->ch.n;
     int64_t n = 0;
@@ -135,6 +147,7 @@ static float typical_distance(const struct draw_row *d)
 CPU_CLONES static void distances(float *below, uint64_t *grains, const float *x, int64_t n, float most, float scale)
 {
     for (int64_t i = 0; i < n; i++) {
+        /* The likeliest choice has distance 0 even where its logit is infinite. NaN and -INFINITY have weight 0. */
         float d = x[i] == most ? 0 : (most - x[i]) * scale;
         below[i] = d >= 0 ? d : INFINITY;
         grains[i] = draw_grains(vexp(-below[i]));
@@ -184,6 +197,7 @@ static int64_t draw(const struct choices *ch, float most, const struct draw_sett
     struct draw_row d;
     const int32_t *key = (const int32_t *)p->s->key->data + 2 * p->request;
 
+    /* The filters follow each other in the order of transformers, each on the choices that the last one left. */
     draw_row_init(&d, ch, most, 1 / set->temperature);
     if (set->top_k)
         cut_top_k(&d, set->top_k);

@@ -1,3 +1,11 @@
+/*
+ * Graph attention (Velickovic et al. 2018): z_j of the sources j of a node's edges, weighted by a softmax of scores.
+ * The score of an edge j -> i is LeakyReLU(a_src z_j + a_dst z_i + the bias of its relation).
+ *
+ * Edges are sorted by target. The forward and the gradients of edges therefore run over blocks of nodes, each with a
+ * contiguous run of edges. The gradients of nodes run over the edges out of a node, by a second index. Every sum has
+ * one writer and one order, so that results do not depend on the number of threads.
+ */
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/row.h"
@@ -94,8 +102,10 @@ static struct gat_call view_open(struct ctx *c, const struct tensor *z, const st
                           .slope = g->slope,
                           .parallel = tensor_size(z) > PARALLEL_MIN };
 
+    /* Every node is read once for each of its edges, so that widening it once is cheaper than at each read. */
     v.owned = z->dtype == BF16 ? widen(z) : NULL;
     v.z = v.owned ? v.owned : z->data;
+    /* One allocation holds src, dst and keep. */
     v.src = floats_new((2 * v.nodes + v.edges) * v.heads);
     v.dst = v.src + v.nodes * v.heads;
     v.keep = v.dst + v.nodes * v.heads;
@@ -131,6 +141,7 @@ static inline void exponents(float *alpha, const struct gat_call *v, int64_t i, 
         max = s > max ? s : max;
     }
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
+        /* The softmax is of differences from the largest score, whose exponentials cannot overflow. */
         alpha[e * v->heads + h] -= max;
 }
 
@@ -150,6 +161,7 @@ CPU_CLONES static void softmax_block(float *alpha, const struct gat_call *v, int
     for (int64_t i = from; i < to; i++)
         for (int64_t h = 0; h < v->heads; h++)
             exponents(alpha, v, i, h);
+    /* The edges of a block lie side by side in [E, H], so that one loop takes all exponentials in whole vectors. */
     for (int64_t k = v->offsets[from] * v->heads; k < v->offsets[to] * v->heads; k++)
         alpha[k] = vexp(alpha[k]);
     for (int64_t i = from; i < to; i++)
@@ -187,10 +199,12 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor 
              const struct gat *g, uint32_t site)
 {
     struct gat_call v = view_open(c, z, g, site);
+    /* With a mean, all heads add to the same columns (step 0), and keep has the factor 1 / heads. */
     int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
 
 #pragma omp parallel if (v.parallel)
     {
+        /* The second half is the mask of a row. */
         float *out = floats_new(2 * cols);
 #pragma omp for schedule(dynamic)
         for (int64_t from = 0; from < v.nodes; from += NODE_BLOCK) {
@@ -222,6 +236,7 @@ struct gat_back {
 /* ds[e, h], from the gradient of alpha to that of the argument of LeakyReLU for the edges into i; its sum by target. */
 static inline void softmax_gradient(struct gat_back *b, const struct gat_call *v, int64_t i, int64_t h)
 {
+    /* The gradient of a softmax is alpha (g - sum alpha g), over the edges into the node. */
     float mean = 0, sum = 0;
 
     for (int64_t e = v->offsets[i]; e < v->offsets[i + 1]; e++)
@@ -256,6 +271,7 @@ CPU_CLONES static void node_gradient(float *restrict dz, const struct gat_call *
     for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++)
         out += b->ds[v->out_edges[k] * v->heads + h];
     for (int64_t d = 0; d < v->dim; d++)
+        /* Scores are linear in z: as a source the node got `out` in all, as a target `into`. */
         dz[d] = out * a_src[d] + into * a_dst[d];
     for (int64_t k = v->out_offsets[j]; k < v->out_offsets[j + 1]; k++) {
         int64_t e = v->out_edges[k];
@@ -318,6 +334,7 @@ static float *before_activation(struct ctx *c, const struct tensor *dy, const st
 {
     int64_t cols = tensor_cols(dy), n = tensor_size(dy);
 
+    /* Without an activation and dropout, dy is the gradient already. */
     if (!pre && g->out_p <= 0)
         return dy->dtype == BF16 ? widen(dy) : NULL;
     float *out = floats_new(n);
@@ -358,6 +375,7 @@ void cpu_gat_backward(struct ctx *c, struct destination dz, struct destination d
 #pragma omp for schedule(dynamic)
         for (int64_t from = 0; from < v.nodes; from += NODE_BLOCK)
             edge_gradients(&b, &v, from, block_end(&v, from));
+/* The end of the loop before is a barrier: a node reads ds of edges of other blocks. */
 #pragma omp for schedule(dynamic, NODE_BLOCK)
         for (int64_t j = 0; j < v.nodes; j++) {
             for (int64_t h = 0; h < v.heads; h++)

@@ -1,3 +1,11 @@
+/*
+ * Products of matrices: the choice of a library, and the cut of the rows.
+ *
+ * Libraries sum in an order that depends on the shape. Two rules make bits reproducible all the same. Where the caller
+ * asks for rows that do not depend on their number, rows are computed in blocks of one size, the last one padded.
+ * Other products are cut into a few lengths, so that few compiled products serve all batches. AMX serves products of
+ * few rows in bf16, oneDNN the other ones, and OpenBLAS those that oneDNN does not have.
+ */
 #include "kernels/cpu/gemm.h"
 
 #include "kernels/cpu/activation.h"
@@ -50,6 +58,7 @@ void gemm_blas(const struct gemm *g)
 {
     float *own_a, *own_b, *own_y = NULL;
     const float *a = as_f32(g->a, g->dtype, g->m * g->k, &own_a), *b = as_f32(g->b, g->dtype, g->k * g->n, &own_b);
+    /* f32 results are written in place. bf16 results go through a buffer, which is rounded once at the end. */
     bool direct = g->y_dtype == F32;
     float *y = direct ? g->y : (own_y = xmalloc((size_t)(g->m * g->n) * sizeof *y));
     int m = (int)g->m, n = (int)g->n, k = (int)g->k;
@@ -143,6 +152,7 @@ static void gemm_by_inner(struct gemm_cache *cache, const struct gemm *g)
         part.k = piece_length(g->k - at);
         part.a = (const char *)g->a + (size_t)(at * g->m) * dtype_size(g->dtype);
         part.b = (const char *)g->b + (size_t)(at * g->n) * dtype_size(g->dtype);
+        /* The first piece stores, unless y is added to anyway. */
         part.add = g->add || at > 0;
         gemm_piece(cache, &part);
     }
@@ -168,6 +178,7 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
           (long long)g->n, (long long)g->k);
     if (g->m == 0 || g->n == 0)
         return;
+    /* AMX comes first: its rows do not depend on their number without blocks of one size. */
     if (g->k == 0)
         gemm_nothing(g);
     else if (on_amx(g))
@@ -184,6 +195,7 @@ void gemm(struct gemm_cache *cache, const struct gemm *g)
 
 void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n)
 {
+    /* One launch serves the products of one input, which is packed only once. */
     bool together = n > 1 && list->m > 0 && list->k > 0;
 
     for (int i = 0; i < n; i++)

@@ -59,6 +59,8 @@ bool gemm_amx_serves(const struct gemm *g)
 /* A step of every block of 16 rows of a, in pairs of k, zeros where there is nothing. */
 static void pair_step(uint32_t *x, const struct gemm *g, int64_t step, int64_t steps)
 {
+    /* _tile_dpbf16ps multiplies pairs: element p of row r holds numbers 2 p and 2 p + 1 of the sum for input row r.
+     * The loop writes one such pair at a time. */
     const uint16_t *a = (const uint16_t *)g->a + step * DEPTH;
     int64_t left = g->k - step * DEPTH, pairs = (left < DEPTH ? left : DEPTH) / 2;
 
@@ -93,6 +95,7 @@ ON_AMX static void multiply_tiles(float sums[2][2][SIDE][SIDE], const uint16_t *
 {
     size_t bytes = (size_t)stride * sizeof *w;
 
+    /* Tiles 0 to 3 are sums, 4 and 5 weights, 6 and 7 inputs. Each loaded tile serves two products. */
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -119,6 +122,7 @@ ON_AMX static void multiply_tiles(float sums[2][2][SIDE][SIDE], const uint16_t *
 static void put_sums(struct tensor *y, const struct gemm *g, int64_t first, int64_t from, float sums[2][2][SIDE][SIDE])
 {
     int64_t rows = g->m - from < TASK ? g->m - from : TASK, cols = g->n - first < TASK ? g->n - first : TASK;
+    /* Sums lie with outputs down and rows across; y has them the other way round. */
     float turned[TASK][TASK];
 
     for (int64_t i = 0; i < cols; i += SIDE)
@@ -151,6 +155,7 @@ static void run_task(const struct amx_run *run, int64_t task, uint16_t *copy)
 {
     const struct gemm *g = run->list;
 
+    /* The tasks of all products are numbered through, so that threads are busy to the end of the last one. */
     for (; task >= tasks_of(g); g++)
         task -= tasks_of(g);
     struct tensor y = { .data = g->y, .dtype = g->y_dtype, .ndim = 1, .shape = { g->m * g->n } };
@@ -170,12 +175,14 @@ ON_AMX static void run_tasks(const struct amx_run *run)
     struct tile_config before = { 0 };
     uint16_t *copy = xmalloc((size_t)(TASK * run->steps * DEPTH) * sizeof *copy);
 
+    /* oneDNN may have configured the tiles of this thread. */
     _tile_storeconfig(&before);
     _tile_loadconfig(&whole_tiles);
 #pragma omp for schedule(static)
     for (int64_t s = 0; s < run->steps; s++)
         pair_step(run->x, run->list, s, run->steps);
 #pragma omp for schedule(static)
+    /* The end of the loop above is a barrier: all inputs are packed before a task reads them. */
     for (int64_t task = 0; task < run->tasks; task++)
         run_task(run, task, copy);
     if (before.palette)

@@ -1,3 +1,10 @@
+/*
+ * Products by oneDNN. It compiles a program for each shape, which is kept for the next product of that shape.
+ *
+ * A key holds shape, types and attributes. A full table is emptied. Frozen weights are copied once into the layout
+ * that the product prefers; the copies are found by the weight's address, and gemm_cache_forget() drops them before
+ * that memory is used again.
+ */
 #include "kernels/cpu/gemm.h"
 
 #include <stdlib.h>
@@ -196,6 +203,7 @@ static void dnnl_gemm_compile(struct gemm_cache *cache, struct dnnl_gemm *p)
     desc_matrix(&y, key->m, key->n, y_dtype, false);
     desc_matrix(&bias, 1, key->n, F32, false);
     if (key->frozen)
+        /* The library chooses the layout of b; pack() converts the weight to it. */
         desc_any(&b, key->k, key->n, dtype);
     else
         desc_matrix(&b, key->k, key->n, dtype, key->tb);
@@ -238,6 +246,7 @@ static struct dnnl_gemm *dnnl_gemm_get(struct gemm_cache *cache, const struct ge
     for (struct dnnl_gemm *p = cache->gemms[bucket]; p; p = p->next)
         if (!memcmp(&p->key, &key, sizeof key))
             return p;
+    /* Packed weights stay: their layouts outlive the products that asked for them. */
     if (cache->n_gemms == GEMMS_MAX)
         forget_gemms(cache);
     struct dnnl_gemm *p = xcalloc(1, sizeof *p);
@@ -314,6 +323,7 @@ bool gemm_widens(enum dtype dtype)
 
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 {
+    /* A product of a usual shape tells whether oneDNN has products of this type at all. */
     struct gemm g = { .m = 64, .n = 64, .k = 64, .dtype = dtype, .y_dtype = dtype, .tb = true, .b_frozen = true };
 
     return !gemm_tiled() && !gemm_widens(dtype) && dnnl_gemm_get(cache, &g)->run != NULL;
@@ -343,6 +353,7 @@ bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
         { DNNL_ARG_SRC, p->a }, { DNNL_ARG_WEIGHTS, b }, { DNNL_ARG_DST, p->y }, { DNNL_ARG_BIAS, p->bias }
     };
     must(dnnl_primitive_execute(p->run, cache->stream, g->bias ? 4 : 3, args), "product");
+    /* Execution on the CPU is synchronous with OpenMP; the wait holds for other runtimes too. */
     must(dnnl_stream_wait(cache->stream), "product");
     return true;
 }

@@ -26,11 +26,13 @@ static int64_t part(int64_t from, int64_t end, int64_t most)
  */
 static void make_tile(const struct gemm *g, const float *a, const float *b, float *y, bool add, int64_t i, int64_t j)
 {
+    /* Steps from row to row and from column to column of a and b as the product sees them. */
     int64_t row = g->ta ? 1 : g->k, col = g->ta ? g->m : 1, down = g->tb ? 1 : g->n, across = g->tb ? g->k : 1;
     int64_t m = part(i, g->m, ROWS), n = part(j, g->n, COLUMNS), depth = g->ta ? DEPTH : g->k;
     int threads = omp_get_max_threads();
     dnnl_status_t status = dnnl_success;
 
+    /* Inside a parallel region the setting is the thread's own. oneDNN then sums in one order. */
     omp_set_num_threads(1);
     for (int64_t l = 0; l < g->k && status == dnnl_success; l += depth)
         status = dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', m, n, part(l, g->k, depth), 1.0f,

@@ -92,6 +92,7 @@ static void sum_block(struct gemm_cache *cache, struct wide *w)
 {
     for (w->k0 = 0; w->k0 < w->g->k; w->k0 += w->k) {
         w->k = lesser(WIDE_K, w->g->k - w->k0);
+        /* An a of one stretch stays in its buffer for all blocks of columns. */
         if (w->n0 == 0 || w->k < w->g->k)
             widen_a(w);
         widen_b(w);

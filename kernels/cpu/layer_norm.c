@@ -1,3 +1,10 @@
+/*
+ * Layer norm of x + res. The backward recomputes the sum and the normalised row from mean and rstd, so that the
+ * forward keeps two numbers for each row.
+ *
+ * Gradients of weight and bias are sums over rows. They are summed in chunks that are cut by the number of rows, and
+ * the chunks in order.
+ */
 #include "kernels/cpu/row.h"
 
 #include <math.h>
@@ -39,6 +46,7 @@ void cpu_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct
     float *means = mean->data, *rstds = rstd->data;
 #pragma omp parallel if (rows * cols > PARALLEL_MIN)
     {
+        /* A row and its two inputs, converted to f32. */
         float *z = floats_new(3 * cols), *buf = z + cols;
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < rows; r++) {

@@ -1,3 +1,10 @@
+/*
+ * A group of linear maps of one input, as a decoder's step has them (kernels/decoder_types.h).  A norm
+ * comes before them, a sum or a glu behind them, and rows may have different adapters.
+ *
+ * The CPU has no launches to save. The group is computed as the single ops would compute it, with the same
+ * roundings, so that prefill and decoding agree in their bits.
+ */
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row.h"
 #include "kernels/device.h"
@@ -46,6 +53,7 @@ static void multiply(struct ctx *c, struct destination y, const struct tensor *x
 /* Returns scale x w^T + bias in F32, or adds x w^T to the addend in place. */
 static struct tensor sums_of(struct ctx *c, const struct tensor *x, const struct linear_product *p)
 {
+    /* The addend is scratch of the group, and may be overwritten. */
     struct tensor sums = p->addend ? *p->addend : matrix_new(F32, p->y.t->shape[0], p->y.t->shape[1]);
     float *value = sums.data;
 
@@ -150,6 +158,7 @@ static int64_t next_run(const struct linear_group *g, const struct linear_produc
 
     if (!g->adapter_of)
         return rows - *from;
+    /* Bit i of p->rows says that the product serves rows of adapter i. */
     const int32_t *adapter = g->adapter_of->data;
     while (*from < rows && !(p->rows >> adapter[*from] & 1))
         ++*from;
@@ -164,6 +173,7 @@ static void run_rows(struct ctx *c, const struct linear_group *g, const struct l
 {
     int64_t n;
 
+    /* A run of rows of one adapter is one product. */
     for (int64_t from = 0; (n = next_run(g, p, &from)) > 0; from += n) {
         struct product_part part[2];
         for (int i = 0; i < (g->glu ? 2 : 1); i++)

@@ -1,3 +1,9 @@
+/*
+ * Negative log likelihood of classes from logits in f32, and capped logits.
+ *
+ * log sum exp is the largest logit plus the logarithm of the excess. The loss adds the difference from the largest
+ * logit to the excess, which loses no bits where logits are large.
+ */
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
 
@@ -102,6 +108,7 @@ void cpu_nll_backward(struct ctx *c, struct tensor *dz, const struct tensor *dy,
             else /* lse may be no number, and 0 times it none either */
                 memset(buf, 0, (size_t)run * sizeof *buf);
             if (at >= 0 && at < run)
+                /* The gradient is the probability, less 1 at the target. */
                 buf[at] -= factor[t];
             if (cap > 0)
                 cap_slope_run(buf, value, run, cap);

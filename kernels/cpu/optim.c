@@ -1,3 +1,10 @@
+/*
+ * AdamW (Loshchilov and Hutter 2019), the norm of all gradients, and schedules of the learning rate.
+ *
+ * All tensors are updated by one parallel region over blocks. The norm is summed in f64 over parts that are cut by
+ * position. Results therefore do not depend on the number of threads. The update also clears the gradients, which
+ * saves a pass over them, and writes the bf16 copy that the forward reads.
+ */
 #include "kernels/cpu/optim.h"
 
 #include "kernels/cpu/row.h"
@@ -14,6 +21,7 @@ enum { PARTS = 64 };
 
 CPU_CLONES static double squares_run(const float *x, int64_t n)
 {
+    /* Eight sums run side by side, so that the loop vectorises; the order of their addition is fixed. */
     double lane[8] = { 0 };
     int64_t i = 0;
 
@@ -92,6 +100,7 @@ CPU_CLONES static void adamw_run(float *restrict w, float *restrict m, float *re
         float x = u->scale * g[i];
         m[i] = u->beta1 * m[i] + (1 - u->beta1) * x;
         v[i] = u->beta2 * v[i] + (1 - u->beta2) * x * x;
+        /* The corrections of the moments' bias are in rate and root. Weight decay does not pass through the moments. */
         w[i] = u->keep * w[i] - u->rate * m[i] / (sqrtf(v[i]) * u->root + u->eps);
         g[i] = 0;
     }
@@ -132,6 +141,7 @@ static void decode(float *x, const float *words, const float *map, int64_t n)
 static void encode(float *words, const float *x, const float *map, int64_t n)
 {
     uint8_t *codes = (uint8_t *)(words + 1);
+    /* A block of MOMENT_BLOCK numbers is one word of scale and a byte for each number. */
     float scale = 0;
 
     for (int64_t i = 0; i < n; i++)
@@ -163,6 +173,7 @@ static void update_block(const struct update_row *r, const struct moment_maps *m
     struct tensor half = { .dtype = BF16, .ndim = 1, .shape = { r->n }, .data = r->half };
     int64_t run = run_length(at, r->n), own = at - r->first;
 
+    /* Another rank keeps the moments of this block and updates it. The gradient must be cleared here all the same. */
     if (own < 0 || at >= r->end) {
         memset(r->g + at, 0, (size_t)run * sizeof *r->g);
         return;
@@ -195,6 +206,8 @@ void cpu_adamw(struct ctx *c, struct tensor *norm, struct tensor *lr, struct ten
 
     (void)c;
     *(float *)norm->data = size;
+    /* state[2] counts the steps; it lies beside the random numbers, on the device, so that a captured step advances
+     * it. */
     *rate = (float)rate_at(&t->rules->schedule, state[2]);
     state[2]++;
     for (int i = 0; i < t->n; i++)

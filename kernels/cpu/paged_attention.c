@@ -1,3 +1,11 @@
+/*
+ * Attention of decoding: each query reads the keys of its row of a page table (kernels/paged.h).
+ *
+ * A unit is a run of pages that some queries share: its keys are gathered once for all of them. Pages are merged in
+ * order, whether they are of one unit or of several. A query whose pages all lie in one unit is finished there. The
+ * other ones store partial results, and a second loop merges them. A row's sums therefore have one order, and its bits
+ * do not depend on the other requests of the step.
+ */
 #include "kernels/cpu/causal_attention.h"
 #include "kernels/cpu/vmath.h"
 
@@ -59,6 +67,7 @@ static void start(const struct paged_scratch *f, int64_t rows)
 CPU_CLONES static void merge_page(float *restrict out, float *restrict most, float *restrict sum,
                                   const float *restrict next, float next_most, float next_sum, int64_t n)
 {
+    /* Both sums are relative to their own maximum. They are rescaled to the larger one before they are added. */
     float high = *most > next_most ? *most : next_most, old = vexp(*most - high), new = vexp(next_most - high);
 
     for (int64_t d = 0; d < n; d++)
@@ -106,6 +115,7 @@ static const float *gather(const struct paged_job *job, const struct attention_b
     int64_t stride = tensor_cols(x), dim = job->heads.dim;
 
     for (int64_t j = 0, run; j < n; j += run) {
+        /* Keys of consecutive rows are loaded together. */
         for (run = 1; j + run < n && rows[j + run] == rows[j] + run;)
             run++;
         tile_load(b->tile + j * b->pad, b->pad, x, rows[j] * stride + group * dim, stride, run, dim);
@@ -190,6 +200,7 @@ static void hand_on(const struct paged_job *job, const struct paged_scratch *f, 
         int64_t t = s->first + i;
         if (!sees_page(job, t, page))
             continue;
+        /* The unit begins later than the query's keys, so that its page is a partial result of its own. */
         if (s->unit->page > 0) {
             store_partial(job, b->out + i * each * pad, b->most + i * each, b->sum + i * each, part_of(job, t, page),
                           s->group);
@@ -224,6 +235,7 @@ static void attend_span(const struct paged_job *job, const struct paged_scratch 
 
     causal_load_rows(f->page.q, &job->heads, job->heads.q, &at, s->group, 0, s->n, job->heads.scale);
     start(f, rows);
+    /* Pages outside of all windows of the span are skipped at both ends. */
     for (; page < last && page * PAGE_KEYS < s->end; page++) {
         int64_t left = s->end - page * PAGE_KEYS;
         attention_block_start(&f->page, rows);
@@ -259,6 +271,7 @@ static void merge_query(const struct paged_job *job, const struct paged_scratch 
     int64_t first = part_of(job, t, first_of(job, t) / PAGE_KEYS);
     size_t size = dtype_size(job->y->dtype);
 
+    /* Pages before the window have no partial result. Number parts[t] is the sum of all pages but the last ones. */
     first = first > job->parts[t] ? first : job->parts[t];
     if (job->seen[t] == 0)
         memset((char *)job->y->data + (size_t)(t * cols) * size, 0, (size_t)cols * size);

@@ -1,3 +1,8 @@
+/*
+ * RMS norm (Zhang and Sennrich 2019) of groups of columns: whole rows, or the heads of q and k.
+ *
+ * The backward may write the normalised input again, for a recomputed block: x and rstd are at hand there.
+ */
 #include "kernels/cpu/rms_norm.h"
 
 #include "kernels/cpu/row.h"

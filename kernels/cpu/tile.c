@@ -22,6 +22,7 @@ CPU_CLONES static void turn(float *restrict y, int64_t ldy, const float *restric
     for (int64_t t = 0; t < n; t += LANES)
         for (int64_t d = 0; d < dim; d += LANES) {
             for (int64_t l = 0; l < LANES; l++)
+                /* Missing rows are zeros, so that y has whole vectors. */
                 tile[l] = t + l < n ? *(const lanes *)(x + (t + l) * ldx + d) : (lanes){ 0 };
             interleave(turned, tile);
             interleave(tile, turned);
@@ -42,6 +43,7 @@ void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64
     size_t bytes = (size_t)dim * dtype_size(x->dtype);
 
     for (int64_t t = 0; t < n; t++, at += stride) {
+        /* The rows of a head are a stride apart, where the processor does not prefetch by itself. */
         const char *next = (const char *)x->data + (size_t)at * dtype_size(x->dtype) + bytes;
         for (size_t line = 0; line < bytes; line += 64)
             __builtin_prefetch(next + line);

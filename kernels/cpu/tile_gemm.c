@@ -35,6 +35,7 @@ typedef void tile_function(const struct tile_gemm *p, int64_t i, int64_t j, int 
 
 INLINE void gemm_columns(const struct tile_gemm *p, tile_function *tile, int64_t j, int vectors, bool add)
 {
+    /* All rows of a strip of columns are computed before the next strip, whose part of b stays in the cache. */
     int64_t i = 0;
 
     for (; i + TILE_ROWS <= p->m; i += TILE_ROWS)
@@ -61,6 +62,8 @@ INLINE void gemm_all(const struct tile_gemm *p, tile_function *tile, int width, 
         gemm_columns(p, tile, j, 1, add);
 }
 
+/* `add` and the numbers of rows and vectors are constants of each copy of the tile, so that its sums stay in registers.
+ * DEFINE_GEMM makes the copies of one instruction set. */
 #define DEFINE_GEMM(name, tile, width)                                                                                 \
     DEFINE_TILE(tile, width)                                                                                           \
     ON_##name static void name(const struct tile_gemm *p, bool add)                                                    \
