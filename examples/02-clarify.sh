@@ -33,6 +33,7 @@ grep -q '"eliminated":1' replies.jsonl
 # --- evaluation with simulated users, one for each gold statement
 ambit-infer clarify --candidates candidates.jsonl --db practice/db --simulate --noise 0 -o simulated.jsonl
 ambit-infer clarify --candidates candidates.jsonl --db practice/db --simulate --report report.html -o strategies.jsonl
+grep -q '<p class="verdict">With at most 3 questions by the strategy eig, accuracy ' report.html
 tail -n 1 simulated.jsonl
 
 # --- calibrate on a file with gold statements: probabilities, and the chance that no candidate is right

@@ -8,19 +8,23 @@
 #include <string.h>
 
 static const char style[] =
-    ":root{color-scheme:light dark;--ink:#222;--soft:#777;--line:#ccc;--fill:#0072b2;--paper:#fff}"
+    ":root{color-scheme:light dark;--ink:#222;--soft:#666;--line:#ccc;--fill:#0072b2;--paper:#fff}"
     "@media(prefers-color-scheme:dark){:root{--ink:#ddd;--soft:#999;--line:#444;--fill:#56b4e9;--paper:#181818}}"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);"
-    "background:var(--paper)}"
+    "background:var(--paper);overflow-wrap:break-word}"
+    ".verdict{font-size:1.15em;border-left:4px solid var(--fill);padding-left:.8rem}"
     "table{border-collapse:collapse;margin:.5rem 0 1.5rem}caption{text-align:left;font-weight:600;padding:.3rem 0}"
     "th,td{border-bottom:1px solid var(--line);padding:.2rem .8rem;text-align:left}"
     ".wide{overflow-x:auto}pre{overflow-x:auto;font-size:13px}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
     "figure{margin:1rem 0 2rem}figcaption{font-weight:600}svg{max-width:100%;height:auto;font-size:12px}"
+    ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:0 1.2rem;margin:.3rem 0;padding:0;font-size:13px}"
+    ".legend svg{margin-right:.4rem;vertical-align:middle}"
     "svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}"
-    "svg .bar{fill:var(--fill)}svg "
-    ".ink{stroke:var(--ink);stroke-width:1.5;fill:none}"
-    "svg .own{stroke:var(--fill);stroke-width:2;fill:none}svg .other{stroke:var(--soft);opacity:.45;fill:none}footer{color:var(--soft);font-size:13px}";
+    "svg .bar{fill:var(--fill)}svg .ink{stroke:var(--ink);stroke-width:1.5;fill:none}"
+    "svg .own{stroke:var(--fill);stroke-width:2;fill:none}svg .other{stroke:var(--soft);opacity:.45;fill:none}"
+    "footer{color:var(--soft);font-size:13px}"
+    "@media(max-width:40rem){svg{overflow:visible}svg.fitted{font-size:20px}svg.fitted path{stroke-width:3}svg.broad{min-width:34rem;font-size:15px}}";
 
 void html_text(FILE *f, const char *text)
 {
@@ -56,23 +60,28 @@ static void tagged(FILE *f, const char *tag, const char *text)
     fprintf(f, "</%s>\n", tag);
 }
 
-int report_open(struct report *r, const char *path, const char *title, struct error *err)
+int report_open(struct report *r, const char *path, const char *title, const char *verdict, struct error *err)
 {
     if (out_file_open(&r->out, path, err))
         return -1;
     FILE *f = r->out.f;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width\">\n",
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
           f);
     tagged(f, "title", title);
-    fprintf(f, "<style>%s</style>\n<body>\n", style);
+    fprintf(f, "<style>%s</style>\n</head>\n<body>\n<main>\n", style);
     tagged(f, "h1", title);
+    fputs("<p class=\"verdict\">", f);
+    html_text(f, verdict);
+    fputs("</p>\n", f);
     return 0;
 }
 
 int report_close(struct report *r, struct error *err)
 {
-    fprintf(r->out.f, "<footer>ambit %s, commit %s</footer>\n</body>\n</html>\n", build_version(), build_commit());
+    fprintf(r->out.f, "</main>\n<footer>ambit %s, commit %s</footer>\n</body>\n</html>\n", build_version(),
+            build_commit());
     return out_file_commit(&r->out, err);
 }
 
@@ -91,33 +100,53 @@ void report_text(struct report *r, const char *text)
     tagged(r->out.f, "p", text);
 }
 
+/* Tells whether a cell is a number, perhaps with an interval, or a dash for none. */
 static bool is_number(const char *cell)
 {
     char *end;
+
     strtod(cell, &end);
-    return end != cell && *end == '\0';
+    return strcmp(cell, "-") == 0 || (end != cell && (*end == '\0' || strncmp(end, " [", 2) == 0));
+}
+
+static bool is_numeric(const char *const *cells, int column, int n_columns, int n_rows)
+{
+    bool numeric = n_rows > 0;
+
+    for (int i = 0; i < n_rows; i++)
+        numeric = numeric && is_number(cells[i * n_columns + column]);
+    return numeric;
+}
+
+static void write_cell(FILE *f, const char *tag, bool numeric, const char *text)
+{
+    fprintf(f, "<%s%s>", tag, numeric ? " class=\"n\"" : "");
+    html_text(f, text);
+    fprintf(f, "</%.2s>", tag);
 }
 
 void report_table(struct report *r, const char *title, const char *const *columns, int n_columns,
                   const char *const *cells, int n_rows)
 {
+    bool *numeric = xcalloc((size_t)n_columns + 1, sizeof *numeric);
     FILE *f = r->out.f;
-    fputs("<div class=\"wide\"><table>\n", f);
-    tagged(f, "caption", title);
-    fputs("<tr>", f);
+
     for (int j = 0; j < n_columns; j++)
-        tagged(f, "th", columns[j]);
+        numeric[j] = is_numeric(cells, j, n_columns, n_rows);
+    fputs("<div class=\"wide\" tabindex=\"0\"><table>\n", f);
+    tagged(f, "caption", title);
+    fputs("<thead><tr>", f);
+    for (int j = 0; j < n_columns; j++)
+        write_cell(f, *columns[j] ? "th scope=\"col\"" : "td", numeric[j], columns[j]);
+    fputs("</tr></thead>\n<tbody>\n", f);
     for (int i = 0; i < n_rows; i++) {
         fputs("<tr>", f);
-        for (int j = 0; j < n_columns; j++) {
-            const char *cell = cells[i * n_columns + j];
-            fprintf(f, "<td%s>", is_number(cell) ? " class=\"n\"" : "");
-            html_text(f, cell);
-            fputs("</td>", f);
-        }
+        for (int j = 0; j < n_columns; j++)
+            write_cell(f, "td", numeric[j], cells[i * n_columns + j]);
         fputs("</tr>\n", f);
     }
-    fputs("</table></div>\n", f);
+    fputs("</tbody></table></div>\n", f);
+    free(numeric);
 }
 
 void report_folded(struct report *r, const char *title, const char *text)
@@ -145,12 +174,30 @@ void report_style(struct report *r, const char *css)
     fprintf(r->out.f, "<style>%s</style>\n", css);
 }
 
-/* Writes <figure>, its caption and an <svg> of this size in user units; figure_end closes them. */
-static void figure_start(FILE *f, const char *title, int width, int height)
+/* Larger numbers are not measurements, and their differences would overflow. */
+static bool is_drawable(double v)
 {
-    fputs("<figure>\n", f);
+    return fabs(v) <= 1e100;
+}
+
+/* Charts on narrow screens: small ones fit, fitted ones get larger letters, broad ones scroll. */
+enum chart_size { CHART_SMALL, CHART_FITTED, CHART_BROAD };
+
+static void figure_caption(FILE *f, const char *title, enum chart_size size)
+{
+    fprintf(f, "<figure%s>\n", size == CHART_BROAD ? " class=\"wide\" tabindex=\"0\"" : "");
     tagged(f, "figcaption", title);
-    fprintf(f, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n", width, height, width, height);
+}
+
+/* Writes the head of an <svg> of width and height in user units, up to its name for screen readers, to which the caller
+ * may add. */
+static void figure_name(FILE *f, const char *title, enum chart_size size, int width, int height)
+{
+    static const char *const classes[] = { "", " class=\"fitted\"", " class=\"broad\"" };
+
+    fprintf(f, "<svg%s viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"", classes[size],
+            width, height, width, height);
+    html_text(f, title);
 }
 
 static void figure_end(FILE *f)
@@ -172,7 +219,10 @@ static void confusion_cell(FILE *f, int x, int y, int64_t count, int64_t row, co
 void report_confusion(struct report *r, const char *title, struct confusion c)
 {
     FILE *f = r->out.f;
-    figure_start(f, title, 360, 190);
+    figure_caption(f, title, CHART_SMALL);
+    figure_name(f, title, CHART_SMALL, 360, 190);
+    fprintf(f, "; %lld found, %lld missed, %lld false alarms, %lld rightly no\">\n", (long long)c.tp, (long long)c.fn,
+            (long long)c.fp, (long long)c.tn);
     fputs("<text x=\"179\" y=\"20\" text-anchor=\"middle\">said yes</text>"
           "<text x=\"299\" y=\"20\" text-anchor=\"middle\">said no</text>"
           "<text x=\"110\" y=\"68\" text-anchor=\"end\">is yes</text>"
@@ -189,8 +239,14 @@ void report_reliability(struct report *r, const char *title, const struct reliab
 {
     enum { SIDE = 300, LEFT = 50, TOP = 10 };
     FILE *f = r->out.f;
-    double width = (double)SIDE / STATS_BINS;
-    figure_start(f, title, LEFT + SIDE + 20, TOP + SIDE + 50);
+    double width = (double)SIDE / STATS_BINS, ece = stats_ece(bins);
+    char error[32] = "no examples";
+
+    if (is_drawable(ece))
+        snprintf(error, sizeof error, "ECE %.4f", ece);
+    figure_caption(f, title, CHART_SMALL);
+    figure_name(f, title, CHART_SMALL, LEFT + SIDE + 20, TOP + SIDE + 50);
+    fprintf(f, "; %s\">\n", error);
     for (int i = 0; i <= 4; i++) {
         double at = SIDE * (i / 4.0);
         fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT, LEFT + SIDE,
@@ -208,9 +264,8 @@ void report_reliability(struct report *r, const char *title, const struct reliab
                     bins->n[b], bins->confidence[b], bins->accuracy[b]);
     fprintf(f, "<line class=\"ink\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke-dasharray=\"4 4\"/>", LEFT,
             TOP + SIDE, LEFT + SIDE, TOP);
-    fprintf(
-        f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">score; bars: share of yes, ECE %.4f</text>\n",
-        LEFT + SIDE / 2, TOP + SIDE + 38, stats_ece(bins));
+    fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">score; bars: share of yes, %s</text>\n",
+            LEFT + SIDE / 2, TOP + SIDE + 38, error);
     figure_end(f);
 }
 
@@ -225,20 +280,10 @@ struct ticks {
     int n;
 };
 
-enum {
-    MANY_CURVES = 4,
-    LEGEND = 140
-}; /* with more curves, their names are beside the chart, in a column of this width */
-enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 44, POINTS = 800 };
+enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 28, BOTTOM = 48, POINTS = 800 };
 
 /* A palette for all kinds of colour vision (Okabe and Ito). */
 static const char *const palette[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#888888" };
-
-/* Larger numbers are not measurements, and their differences would overflow. */
-static bool is_drawable(double v)
-{
-    return fabs(v) <= 1e100;
-}
 
 static void extend(struct range *r, double v)
 {
@@ -274,9 +319,13 @@ static double place_y(struct range r, double v)
     return HEIGHT - BOTTOM - (v - r.low) / (r.high - r.low) * (HEIGHT - TOP - BOTTOM);
 }
 
-static void draw_axes(FILE *f, struct range x, struct range y, const char *x_label)
+static void draw_axes(FILE *f, struct range x, struct range y, const char *x_label, const char *y_label)
 {
     struct ticks t = ticks_of(y);
+
+    fputs("<text class=\"soft\" x=\"4\" y=\"14\">", f);
+    html_text(f, y_label);
+    fputs("</text>\n", f);
     for (int i = 0; i < t.n; i++) {
         double v = (t.first + i) * t.step, at = place_y(y, v);
         fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT, WIDTH - RIGHT, at, at);
@@ -338,15 +387,35 @@ static void draw_curve(FILE *f, const struct curve *c, struct range x, struct ra
     draw_whiskers(f, c, x, y, colour_of(number));
 }
 
-static void draw_legend(FILE *f, const struct curve *curves, int n, int right)
+static void write_legend(FILE *f, const struct curve *curves, int n)
+{
+    fputs("<ul class=\"legend\">\n", f);
+    for (int i = 0; i < n; i++) {
+        fprintf(f,
+                "<li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><path stroke=\"%s\" stroke-width=\"4\"%s "
+                "d=\"M0 4h28\"/></svg>",
+                colour_of(i), dash_of(i));
+        html_text(f, curves[i].name);
+        fputs("</li>\n", f);
+    }
+    fputs("</ul>\n", f);
+}
+
+/* Names the last point of each curve. */
+static void tell_ends(FILE *f, const struct curve *curves, int n, const char *x_label)
 {
     for (int i = 0; i < n; i++) {
-        int y = TOP + 12 + 17 * i;
-        fprintf(f, "<path stroke=\"%s\" stroke-width=\"4\"%s d=\"M%d %dh14\"/>", colour_of(i), dash_of(i), right - 14,
-                y + 2);
-        fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", right - 20, y + 6);
-        html_text(f, curves[i].name);
-        fputs("</text>\n", f);
+        const struct curve *c = &curves[i];
+        int last = c->n - 1;
+        while (last >= 0 && (!is_drawable(c->x[last]) || !is_drawable(c->y[last])))
+            last--;
+        if (last < 0)
+            continue;
+        fputs("; ", f);
+        html_text(f, c->name);
+        fprintf(f, ": %.4g at ", c->y[last]);
+        html_text(f, x_label);
+        fprintf(f, " %.6g", c->x[last]);
     }
 }
 
@@ -370,26 +439,32 @@ static void curves_ranges(const struct curve *curves, int n, struct range *x, st
     *y = settle(*y);
 }
 
-void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n)
+void report_curves(struct report *r, const char *title, const char *x_label, const char *y_label,
+                   const struct curve *curves, int n)
 {
     FILE *f = r->out.f;
     struct range x, y;
-    int space = n > MANY_CURVES ? LEGEND : 0;
 
     curves_ranges(curves, n, &x, &y);
-    figure_start(f, title, WIDTH + space, HEIGHT);
-    draw_axes(f, x, y, x_label);
+    figure_caption(f, title, CHART_FITTED);
+    if (n > 1)
+        write_legend(f, curves, n);
+    figure_name(f, title, CHART_FITTED, WIDTH, HEIGHT);
+    tell_ends(f, curves, n, x_label);
+    fputs("\">\n", f);
+    draw_axes(f, x, y, x_label, y_label);
     for (int i = 0; i < n; i++)
         draw_curve(f, &curves[i], x, y, i);
-    draw_legend(f, curves, n, WIDTH + space - RIGHT);
     figure_end(f);
 }
+
+enum { BARS_TOP = 12 };
 
 /* Draws a row of a bar chart; scale is user units for each unit of value. */
 static void draw_bar(FILE *f, int row, const char *name, double value, double scale)
 {
     enum { NAME = 200 };
-    int y = TOP + 26 * row;
+    int y = BARS_TOP + 26 * row;
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", NAME - 8, y + 14);
     html_text(f, name);
     fputs("</text>", f);
@@ -399,6 +474,14 @@ static void draw_bar(FILE *f, int row, const char *name, double value, double sc
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, y + 14);
     fprintf(f, is_drawable(value) ? "%.4g" : "undefined", value);
     fputs("</text>\n", f);
+}
+
+/* Adds a bar to the name of the chart. */
+static void tell_bar(FILE *f, const char *name, double value)
+{
+    fputs("; ", f);
+    html_text(f, name);
+    fprintf(f, is_drawable(value) ? ": %.4g" : ": undefined", value);
 }
 
 void report_bars(struct report *r, const char *title, const char *const *names, const double *values, const double *low,
@@ -412,12 +495,17 @@ void report_bars(struct report *r, const char *title, const char *const *names, 
         max = high && is_drawable(high[i]) ? fmax(max, high[i]) : max;
     }
     double scale = (WIDTH - NAME - VALUE) / (max > 0 && max < 1 ? 1 : fmax(max, 1e-300));
-    figure_start(f, title, WIDTH, TOP + 26 * n + 8);
+    figure_caption(f, title, CHART_BROAD);
+    figure_name(f, title, CHART_BROAD, WIDTH, BARS_TOP + 26 * n + 8);
+    for (int i = 0; i < n; i++)
+        tell_bar(f, names[i], values[i]);
+    fputs("\">\n", f);
     for (int i = 0; i < n; i++) {
         draw_bar(f, i, names[i], values[i], scale);
         if (low && high && is_drawable(low[i]) && is_drawable(high[i]))
             fprintf(f, "<path class=\"ink\" d=\"M%.1f %dH%.1f\"><title>%.4g to %.4g</title></path>\n",
-                    NAME + fmax(low[i], 0) * scale, TOP + 26 * i + 9, NAME + fmax(high[i], 0) * scale, low[i], high[i]);
+                    NAME + fmax(low[i], 0) * scale, BARS_TOP + 26 * i + 9, NAME + fmax(high[i], 0) * scale, low[i],
+                    high[i]);
     }
     figure_end(f);
 }
@@ -515,7 +603,10 @@ void report_panels(struct report *r, const char *title, const char *x_label, con
     int rows = (n + ACROSS - 1) / ACROSS;
 
     curves_ranges(curves, n, &p.x, &p.y);
-    figure_start(f, title, ACROSS * PANEL_WIDTH, rows * PANEL_HEIGHT + FOOT);
+    figure_caption(f, title, CHART_BROAD);
+    figure_name(f, title, CHART_BROAD, ACROSS * PANEL_WIDTH, rows * PANEL_HEIGHT + FOOT);
+    tell_ends(f, curves, n, x_label);
+    fputs("\">\n", f);
     for (int i = 0; i < n; i++) {
         p.left = i % ACROSS * PANEL_WIDTH;
         p.top = i / ACROSS * PANEL_HEIGHT;
@@ -526,4 +617,13 @@ void report_panels(struct report *r, const char *title, const char *x_label, con
     html_text(f, x_label);
     fputs("; the other lines in grey</text>\n", f);
     figure_end(f);
+}
+
+const char *report_change(char text[REPORT_CHANGE], double from, double to)
+{
+    if (fabs(to - from) < 0.0005)
+        snprintf(text, REPORT_CHANGE, "stays at %.3f", to);
+    else
+        snprintf(text, REPORT_CHANGE, "%s from %.3f to %.3f", to > from ? "rises" : "falls", from, to);
+    return text;
 }

@@ -194,6 +194,21 @@ static int print_json(const struct selective *s, struct error *err)
     return rc;
 }
 
+/* Compares the questions that the detector does not flag with all. */
+static void tell_verdict(const struct selective *s, char text[256])
+{
+    const struct risk_row *kept = &s->unflagged;
+
+    if (!s->n || !kept->answered)
+        snprintf(text, 256, "The detector flags all %d questions: no statement remains.", s->n);
+    else
+        snprintf(
+            text, 256,
+            "Of the %d questions that the detector does not flag, %.1f %% have a right statement; of all %d, %.1f %% "
+            "have one (one-sided Fisher p %.2g).",
+            kept->answered, 100 * kept->accuracy, s->n, 100.0 * s->right / s->n, p_value(s, kept));
+}
+
 static int write_report(const struct selective *s, const char *path, struct error *err)
 {
     const double ends[] = { 0, 1 }, all[] = { s->random, s->random };
@@ -207,16 +222,14 @@ static int write_report(const struct selective *s, const char *path, struct erro
     char text[256];
     struct report r;
 
-    if (report_open(&r, path, "Statements behind a detector", err))
+    tell_verdict(s, text);
+    if (report_open(&r, path, "Statements behind a detector", text, err))
         return -1;
-    snprintf(text, sizeof text,
-             "%d questions, %d right statements. Without the flagged: %d answered, %d right, one-sided Fisher p %.4g. "
-             "AURC %.4f, of a random order %.4f, of the best %.4f.",
-             s->n, s->right, s->unflagged.answered, s->unflagged.right, p_value(s, &s->unflagged), s->curve.area,
-             s->random, s->best);
+    snprintf(text, sizeof text, "AURC %.4f, of a random order %.4f, of the best order %.4f.", s->curve.area, s->random,
+             s->best);
     report_text(&r, text);
-    report_curves(&r, "Share of wrong statements among the questions that are answered", "coverage", curves,
-                  ARRAY_LEN(curves));
+    report_curves(&r, "Share of wrong statements among the questions that are answered", "coverage", "share wrong",
+                  curves, ARRAY_LEN(curves));
     return report_close(&r, err);
 }
 

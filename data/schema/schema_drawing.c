@@ -234,7 +234,7 @@ static void write_drawing(FILE *f, struct drawing *d)
 {
     fprintf(
         f,
-        "<div class=\"schema\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"schema of ",
+        "<div class=\"schema\" tabindex=\"0\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"schema of ",
         d->width, d->height, d->width, d->height);
     html_text(f, text_shorten(&d->text, d->schema->db_id, TITLE));
     fputs("\">\n", f);

@@ -499,18 +499,18 @@ const char tag_html_head[] =
     "--val:#6c6;--amb:#fa3;--unk:#ff7b7b}}\n"
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:var(--text);"
     "background:var(--ground);overflow-wrap:break-word}\n"
-    "section{overflow-x:auto;border-top:1px solid var(--rule);padding:.4em 0 .8em}p{margin:.4em 0}\n"
+    "h1{font-size:1.3em}section{overflow-x:auto;border-top:1px solid var(--rule);padding:.4em 0 .8em}p{margin:.4em 0}\n"
     ".q{font-size:1.25em;line-height:1.7}.q span{padding:.1em 0}\n"
     ".COL{border-bottom:3px solid var(--col)}.VAL{border-bottom:3px dotted var(--val)}\n"
     ".AMB{border-bottom:4px double var(--amb);font-weight:bold}.UNK{border-bottom:3px dashed "
     "var(--unk);font-weight:bold}\n"
     "table{border-collapse:collapse;font-size:.9em}td,th{padding:.1em 1em .1em 0;text-align:left;vertical-align:top}\n"
     ".v,.id{color:var(--faint)}.error{color:var(--unk)}\n"
-    "</style></head><body>\n"
+    "</style></head><body><main>\n<h1>Questions and what their words mean</h1>\n"
     "<p class=\"id\"><span class=\"COL\">a column</span>, <span class=\"VAL\">a value</span>, <span class=\"AMB\">several "
     "meanings</span>, <span class=\"UNK\">nothing that is there</span>; of a trained tagger, the redder the ground, the "
     "more a word carries.</p>\n";
-const char tag_html_foot[] = "</body></html>\n";
+const char tag_html_foot[] = "</main></body></html>\n";
 
 static void put_field(FILE *out, const json_t *o, const char *field)
 {

@@ -180,7 +180,6 @@ function showDrawing(text) {
     const drawing = new DOMParser().parseFromString(html, 'text/html').querySelector('.schema');
     rules.replaceSync(style);
     document.adoptedStyleSheets = [rules];
-    drawing.tabIndex = 0;
     drawing.setAttribute('role', 'group');
     drawing.setAttribute('aria-label', 'Drawing of the tables');
     return document.adoptNode(drawing);

@@ -713,11 +713,50 @@ static void write_parts(struct report *r, const struct simulator *s, const json_
     strings_release(&text);
 }
 
+/* The strategy whose accuracy by questions has the largest area. */
+static const json_t *best_line(const json_t *lines)
+{
+    const json_t *best = json_array_get(lines, 0), *line;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)lines, i, line)
+    {
+        if (part(metric(line, "area"), "mean") > part(metric(best, "area"), "mean"))
+            best = line;
+    }
+    return best;
+}
+
+static void tell_verdict(const json_t *lines, char *text, size_t size)
+{
+    const json_t *own = json_array_get(lines, 0), *best = best_line(lines), *curve = metric(own, "accuracy");
+    size_t last = json_array_size(curve) ? json_array_size(curve) - 1 : 0;
+    double from = part(json_array_get(curve, 0), "mean"), to = part(json_array_get(curve, last), "mean");
+    char change[REPORT_CHANGE];
+
+    if (isnan(from) || isnan(to)) {
+        snprintf(text, size, "No dialogue was held: there is no result.");
+        return;
+    }
+    int n =
+        snprintf(text, size, "With at most %zu questions by the strategy %s, accuracy %s; %.2f are asked on average.",
+                 last, strategy_of(own), report_change(change, from, to), part(metric(own, "questions"), "mean"));
+    if (json_array_size(lines) > 1)
+        n += snprintf(text + n, size - (size_t)n,
+                      " Of %zu strategies, %s has the largest area under accuracy by questions, %.3f",
+                      json_array_size(lines), strategy_of(best), part(metric(best, "area"), "mean"));
+    if (best != own)
+        n += snprintf(text + n, size - (size_t)n, "; %s has %.3f", strategy_of(own), part(metric(own, "area"), "mean"));
+    snprintf(text + n, size - (size_t)n, json_array_size(lines) > 1 ? "." : "");
+}
+
 static int simulator_report(const struct simulator *s, const json_t *lines, struct error *err)
 {
+    char verdict[512];
     struct report r;
 
-    if (report_open(&r, s->request->report, "ambit clarify: simulated dialogues", err))
+    tell_verdict(lines, verdict, sizeof verdict);
+    if (report_open(&r, s->request->report, "ambit clarify: simulated dialogues", verdict, err))
         return -1;
     write_parts(&r, s, lines);
     int rc = report_close(&r, err);

@@ -20,7 +20,8 @@ alarms 0
 
 # --- the report of the run: settings, curves, databases, the most confident mistakes
 for want in '<td>seed</td>' 'C: two columns fit it' 'precision by recall' 'share that is answered' 'average precision by database' 'all settings' '^seed: 1$' \
-    '[0-9]+ to train on, [0-9]+ to choose by, [0-9]+ to test'; do
+    '[0-9]+ to train on, [0-9]+ to choose by, [0-9]+ to test' \
+    '^<p class="verdict">The detector ranks the [0-9]+ test questions with an average precision of 0\.[0-9]+.*; a random order has 0\.[0-9]+\. At the stored'; do
     grep -qE -- "$want" run/report.html || complain "report.html" "lacks $want"
 done
 [ "$(grep -cE '^<figcaption>[0-9]+\. ' run/report.html)" = 10 ] || complain "report.html" "has not ten mistakes"

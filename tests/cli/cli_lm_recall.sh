@@ -28,6 +28,7 @@ awk -v a="$loss" -v b="$other_loss" 'BEGIN { exit !(a > 1.01 * b) }' || fail "lo
 
 # --- the kept model: its report and its loss
 tr -d '\n' <run/report.html | grep -qE "best step(<[^>]*>)+$best<" || fail "the report's best step is not $best"
+grep -qE "\"verdict\">The validation score valid_recall rises from [0-9.]+ to $(printf %.3f "$recall"), from step [0-9]+ to step $best, which is kept\.<" run/report.html || fail "the verdict: $(grep verdict run/report.html)"
 "$bin/ambit-infer" loss --model run --device cpu valid.jsonl -o said.jsonl 2>>log || fail "loss"
 awk -F '[:,}]' -v want="$loss" '{ for (i = 1; i < NF; i++) { if ($i == "\"nll\"") nll += $(i + 1); if ($i == "\"tokens\"") n += $(i + 1) } }
     END { d = nll / n - want; exit !(d < 1e-4 * want && d > -1e-4 * want) }' said.jsonl || fail "the model kept does not have the loss $loss of step $best: $(cat said.jsonl)"

@@ -32,6 +32,7 @@ best=$(sed -nE 's/.*"valid_reward":([^,}]*).*/\1/p' risen/metrics.jsonl | sort -
 awk -v a="$best" -v b="$(mean risen/test.jsonl)" 'BEGIN { d = a - b; exit !(d < 1e-6 && d > -1e-6) }' || fail "the best reward $best is not that of the model kept"
 grep -q '"reward":.*"completion_tokens":.*"equal_rewards":' risen/metrics.jsonl || fail "metrics: $(head -n 2 risen/metrics.jsonl)"
 tr -d '\n' <risen/report.html | grep -q 'recall, by recall' || fail "the report has no table of the test records"
+grep -qE "\"verdict\">By training, the mean reward of [0-9]+ test records rises from $(mean risen/start.jsonl | xargs printf %.3f) to $(mean risen/test.jsonl | xargs printf %.3f)\.<" risen/report.html || fail "the verdict: $(grep verdict risen/report.html)"
 infer loss --model risen --device cpu records.jsonl -o losses.jsonl 2>>log || fail "the trained model cannot be run"
 
 # --- killed and resumed

@@ -42,7 +42,7 @@ has text.txt 'error: questions.jsonl: line 4'
 check "a page" 7 "1 failed" mark --db shop.sqlite questions.jsonl --format html -o page.html
 has page.html '<span class="AMB">price</span>'
 has page.html '<p class="error">questions.jsonl: line 4'
-[ "$(tail -n 1 page.html)" = "</body></html>" ] || complain "the page has no end"
+[ "$(tail -n 1 page.html)" = "</main></body></html>" ] || complain "the page has no end"
 run 7 mark --db shop.sqlite questions.jsonl -o -
 cmp -s shown records.jsonl || complain "standard output differs"
 

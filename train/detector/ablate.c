@@ -482,9 +482,42 @@ static int write_json(const struct ablate_table *t, const char *out, struct erro
     return rc;
 }
 
+/* The row with the highest average precision among those trained, except one; -1: none. */
+static int best_row(const struct ablate_table *t, int except)
+{
+    int best = -1;
+
+    for (int row = 0; row < t->sweep->n_rows; row++)
+        if (row != except && t->cells[row][METRIC_AP].n &&
+            (best < 0 || mean_of(&t->cells[row][METRIC_AP]) > mean_of(&t->cells[best][METRIC_AP])))
+            best = row;
+    return best;
+}
+
+static void tell_verdict(const struct ablate_table *t, char *text, size_t size)
+{
+    int best = best_row(t, -1), other = best ? 0 : best_row(t, 0);
+    char value[CELL], against[CELL];
+
+    if (best < 0) {
+        snprintf(text, size, "No row has a result yet.");
+        return;
+    }
+    cell_text(value, &t->cells[best][METRIC_AP]);
+    if (other < 0 || !t->cells[other][METRIC_AP].n) {
+        snprintf(text, size, "The row %.100s has an average precision of %s, and no other row has one.",
+                 t->sweep->rows[best].name, value);
+        return;
+    }
+    cell_text(against, &t->cells[other][METRIC_AP]);
+    snprintf(text, size, "The row %.100s has the highest average precision of %d rows, %s; %s, %.100s, has %s.",
+             t->sweep->rows[best].name, t->sweep->n_rows, value, best ? "the first row" : "the next row",
+             t->sweep->rows[other].name, against);
+}
+
 static int write_page(const struct ablate_table *t, const char *out, struct error *err)
 {
-    char path[4096];
+    char path[4096], verdict[512];
     int n = t->sweep->n_rows + BASELINES;
     char(*texts)[COLUMNS][CELL] = xcalloc((size_t)n, sizeof *texts);
     const char **cells = xcalloc((size_t)n * COLUMNS, sizeof *cells);
@@ -496,7 +529,8 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
             cells[row * COLUMNS + k] = texts[row][k];
     }
     snprintf(path, sizeof path, "%s/report.html", out);
-    int rc = report_open(&r, path, "ablation of GATekeeper", err);
+    tell_verdict(t, verdict, sizeof verdict);
+    int rc = report_open(&r, path, "ablation of GATekeeper", verdict, err);
     if (rc == 0) {
         report_text(&r, "Test questions, contrast slice; means over seeds, 95 % intervals of Student's t over them.");
         report_table(&r, t->sweep->path, titles, COLUMNS, cells, n);

@@ -133,7 +133,7 @@ static void add_mistakes(struct report *r, const struct gate_model *m, const str
 
 /* ---- report.html ---- */
 
-enum { RUN_ROWS = 6, SETTINGS_MAX = 1 << 16 };
+enum { RUN_ROWS = 6, SETTINGS_MAX = 1 << 16, VERDICT = 512 };
 
 static void add_curves(struct report *r, const char *metrics, const char *title, const char *name)
 {
@@ -148,7 +148,7 @@ static void add_curves(struct report *r, const char *metrics, const char *title,
             curves[n++] = (struct curve){ stage, series[i].step, series[i].value, series[i].n, NULL, NULL };
     }
     if (n)
-        report_curves(r, title, "step", curves, n);
+        report_curves(r, title, "step", title, curves, n);
     for (int i = 0; i < ARRAY_LEN(stages); i++)
         series_release(&series[i]);
 }
@@ -186,10 +186,18 @@ static void add_settings(struct report *r, const char *folder)
     free(text);
 }
 
+static void explain_types(struct report *r)
+{
+    report_text(
+        r, "A question is ambiguous for its schema when it has two readings there. C: two columns fit it. T: two "
+           "tables fit it. J: a value is kept in a table and in one that was split off it too. P: an aggregate can "
+           "be computed, and is also stored.");
+}
+
 /* Adds the table of data, encoder and calibration. */
 static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_test_metrics *f)
 {
-    static const char *const columns[] = { "", "" };
+    static const char *const columns[] = { "setting", "value" };
     char seed[32], splits[96], threshold[32], temperature[32];
     const struct gate_data *d = &t->data;
 
@@ -204,10 +212,6 @@ static void add_run(struct report *r, const struct gate_trainer *t, const struct
     };
     report_table(r, "This run", columns, 2, cells, RUN_ROWS);
     add_settings(r, t->run.set.out);
-    report_text(
-        r, "A question is ambiguous for its schema when it has two readings there. C: two columns fit it. T: two "
-           "tables fit it. J: a value is kept in a table and in one that was split off it too. P: an aggregate can "
-           "be computed, and is also stored.");
 }
 
 static int likeliest_first(const void *a, const void *b)
@@ -240,7 +244,7 @@ static void add_precision(struct report *r, const struct gate_answers *a)
     const struct curve curves[] = { { "this detector", recall, precision, points, NULL, NULL },
                                     { "always yes", ends, all, 2, NULL, NULL } };
     if (points)
-        report_curves(r, "precision by recall", "recall", curves, ARRAY_LEN(curves));
+        report_curves(r, "precision by recall", "recall", "precision", curves, ARRAY_LEN(curves));
     free(order);
     free(recall);
     free(precision);
@@ -262,7 +266,7 @@ static void add_risk(struct report *r, const struct gate_model *m, const struct 
                                     { "a random order", ends, all, 2, NULL, NULL } };
     if (c.points)
         report_curves(r, "wrong among the questions that are answered, were those nearest to the threshold left out",
-                      "share that is answered", curves, ARRAY_LEN(curves));
+                      "share that is answered", "share wrong", curves, ARRAY_LEN(curves));
     risk_curve_release(&c);
     free(d);
 }
@@ -291,19 +295,41 @@ static void add_table(struct report *r, const struct gate_test_metrics *f)
     report_table(r, "by type", gate_columns, GATE_COLUMNS, cells, n);
 }
 
+/* Compares the detector with the answer "ambiguous" to every question. */
+static void tell_verdict(const struct gate_test_metrics *f, char text[VERDICT])
+{
+    const struct gate_metrics *m = &f->all;
+    int n = 0;
+
+    if (isnan(m->ap)) {
+        snprintf(text, VERDICT,
+                 "The test split has %d questions, but not both ambiguous and clear ones: there is no result.", m->n);
+        return;
+    }
+    n += snprintf(text, VERDICT, "The detector ranks the %d test questions with an average precision of %.3f", m->n,
+                  m->ap);
+    if (!isnan(m->ap_interval.low))
+        n += snprintf(text + n, (size_t)(VERDICT - n), " [%.3f, %.3f]", m->ap_interval.low, m->ap_interval.high);
+    snprintf(text + n, (size_t)(VERDICT - n),
+             "; a random order has %.3f. At the stored threshold, its F1 is %.3f, and that of the answer \"ambiguous\" "
+             "to every question %.3f. It names both elements of %.0f %% of the ambiguous questions.",
+             m->prevalence, m->decision.f1, m->always_yes.f1, 100 * m->named);
+}
+
 /* Writes report.html of the test questions without hard negatives. */
 static int write_page(const struct gate_trainer *t, const struct gate_test_metrics *f, const struct gate_answers *a,
                       struct error *err)
 {
-    char path[4096], metrics[4096];
+    char path[4096], metrics[4096], verdict[VERDICT];
     struct report r;
 
+    tell_verdict(f, verdict);
     snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
     snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
-    if (report_open(&r, path, "GATekeeper", err))
+    if (report_open(&r, path, "GATekeeper", verdict, err))
         return -1;
-    add_run(&r, t, f);
     report_heading(&r, "Test questions, contrast slice");
+    explain_types(&r);
     add_table(&r, f);
     add_precision(&r, a);
     add_risk(&r, &t->model, a);
@@ -312,6 +338,7 @@ static int write_page(const struct gate_trainer *t, const struct gate_test_metri
     add_databases(&r, &t->model, a);
     add_mistakes(&r, &t->model, &t->records.schemas, a);
     report_heading(&r, "Training");
+    add_run(&r, t, f);
     add_curves(&r, metrics, "loss", "loss");
     add_curves(&r, metrics, "validation average precision", "valid_ap");
     return report_close(&r, err);

@@ -714,19 +714,52 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
 
     if (series_read(&s, metrics, "train", name, NULL) == 0 && s.n) {
         struct curve curve = { .name = name, .x = s.step, .y = s.value, .n = s.n };
-        report_curves(r, title, "step", &curve, 1);
+        report_curves(r, title, "step", title, &curve, 1);
     }
     series_release(&s);
 }
 
+void lm_verdict(char *text, size_t size, const char *metrics, const char *metric, const char *what, int64_t best)
+{
+    char change[REPORT_CHANGE];
+    struct series s = { 0 };
+    int k;
+
+    if (series_read(&s, metrics, "train", metric, NULL) || !s.n)
+        snprintf(text, size, "The run has no %s.", what);
+    else {
+        for (k = s.n - 1; k > 0 && (int64_t)s.step[k] != best; k--)
+            continue;
+        snprintf(text, size, "The %s %s, from step %.0f to step %.0f, which is kept.", what,
+                 report_change(change, s.value[0], s.value[k]), s.step[0], s.step[k]);
+    }
+    series_release(&s);
+}
+
+/* The metric that selects the best step, or the training loss without validation. */
+static void tell_verdict(const struct lm_trainer *t, const char *metrics, char *text, size_t size)
+{
+    const char *selected = lm_metrics[t->set->select];
+    const struct run_state *state = &t->run.state;
+    char what[CELL] = "validation loss";
+
+    if (selected)
+        snprintf(what, sizeof what, "validation score %s", selected);
+    if (t->valid.n)
+        lm_verdict(text, size, metrics, selected ? selected : "valid_loss", what, state->best_step);
+    else
+        lm_verdict(text, size, metrics, "loss", "loss", state->step);
+}
+
 static int write_report(const struct lm_trainer *t, struct error *err)
 {
-    char path[4096], metrics[4096];
+    char path[4096], metrics[4096], verdict[256];
     struct report r;
 
     snprintf(path, sizeof path, "%s/report.html", t->run.set.out);
     snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->run.set.out);
-    if (report_open(&r, path, t->request->seq2seq ? "sequence-to-sequence model" : "infilling model", err))
+    tell_verdict(t, metrics, verdict, sizeof verdict);
+    if (report_open(&r, path, t->request->seq2seq ? "sequence-to-sequence model" : "infilling model", verdict, err))
         return -1;
     add_table(&r, t);
     add_curve(&r, metrics, "loss", "loss");

@@ -50,6 +50,9 @@ void lm_describe(const void *t, json_t *meta);
 int lm_write_forms(struct lm_trainer *t, struct error *err);
 /* Names of validation scores in metrics.jsonl, by enum lm_select; NULL: the loss. */
 extern const char *const lm_metrics[];
+/* Writes the verdict of a report: the first value of a metric in metrics.jsonl and that of a step, the best one. `what`
+ * names the metric. */
+void lm_verdict(char *text, size_t size, const char *metrics, const char *metric, const char *what, int64_t best);
 
 /* The configuration of the adapter, as PEFT writes it. c is zeroed; the caller releases it. -1 with EXIT_CODE_USAGE
  * for an unknown target. */

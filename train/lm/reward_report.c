@@ -153,16 +153,51 @@ static void add_table(struct report *r, const struct reward_trainer *t, const st
     report_table(r, "means, with 95 % intervals by a bootstrap over databases", columns, COLUMNS, list, n);
 }
 
-static int add_test(struct report *r, const struct reward_trainer *t, struct error *err)
-{
-    struct lines before = { 0 }, after = { 0 };
-    int rc = read_lines(&before, t, REWARD_BEFORE, err) || read_lines(&after, t, REWARD_AFTER, err) ? -1 : 0;
+/* Lines of the test records before and after training; none without test records. */
+struct test_lines {
+    struct lines before, after;
+};
 
-    if (rc == 0)
-        add_table(r, t, &before, &after);
-    release_lines(&before);
-    release_lines(&after);
-    return rc;
+static void release_test(struct test_lines *w)
+{
+    release_lines(&w->before);
+    release_lines(&w->after);
+}
+
+static int read_test(struct test_lines *w, const struct reward_trainer *t, struct error *err)
+{
+    *w = (struct test_lines){ 0 };
+    if (!t->test.n)
+        return 0;
+    if (read_lines(&w->before, t, REWARD_BEFORE, err) == 0 && read_lines(&w->after, t, REWARD_AFTER, err) == 0)
+        return 0;
+    release_test(w);
+    return -1;
+}
+
+static double mean_reward(const struct lines *l)
+{
+    double sum = 0;
+
+    for (int i = 0; i < l->n; i++)
+        sum += json_number_value(json_object_get(l->items[i], "reward"));
+    return sum / l->n;
+}
+
+/* The rewards of the test records, or of validation without test records. */
+static void tell_verdict(const struct reward_trainer *t, const struct test_lines *w, const char *metrics, char *text,
+                         size_t size)
+{
+    const struct run_state *s = &t->lm.run.state;
+    bool valid = t->lm.valid.n > 0;
+    char change[REPORT_CHANGE];
+
+    if (!w->after.n)
+        lm_verdict(text, size, metrics, valid ? "valid_reward" : "reward",
+                   valid ? "reward of validation" : "reward of sampled completions", valid ? s->best_step : s->step);
+    else
+        snprintf(text, size, "By training, the mean reward of %d test records %s.", w->after.n,
+                 report_change(change, mean_reward(&w->before), mean_reward(&w->after)));
 }
 
 /* ---- the page ---- */
@@ -183,12 +218,12 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
 
     if (series_read(&s, metrics, "train", name, NULL) == 0 && s.n) {
         struct curve curve = { .name = name, .x = s.step, .y = s.value, .n = s.n };
-        report_curves(r, title, "step", &curve, 1);
+        report_curves(r, title, "step", title, &curve, 1);
     }
     series_release(&s);
 }
 
-int reward_report(const struct reward_trainer *t, struct error *err)
+static int write_page(const struct reward_trainer *t, const struct test_lines *w, struct error *err)
 {
     static const char *const curves[][2] = { { "reward of samples", "reward" },
                                              { "reward of validation", "valid_reward" },
@@ -198,19 +233,29 @@ int reward_report(const struct reward_trainer *t, struct error *err)
                                              { "tokens of a sample", "completion_tokens" },
                                              { "share of prompts with equal rewards", "equal_rewards" },
                                              { "norm of the gradient", "grad_norm" } };
-    char path[4096], metrics[4096];
+    char path[4096], metrics[4096], verdict[256];
     struct report r;
 
     snprintf(path, sizeof path, "%s/report.html", t->lm.run.set.out);
     snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->lm.run.set.out);
-    if (report_open(&r, path, "language model trained by reward", err))
+    tell_verdict(t, w, metrics, verdict, sizeof verdict);
+    if (report_open(&r, path, "language model trained by reward", verdict, err))
         return -1;
     add_run(&r, t);
-    if (t->test.n && add_test(&r, t, err)) {
-        report_abort(&r);
-        return -1;
-    }
+    if (w->after.n)
+        add_table(&r, t, &w->before, &w->after);
     for (int i = 0; i < ARRAY_LEN(curves); i++)
         add_curve(&r, metrics, curves[i][0], curves[i][1]);
     return report_close(&r, err);
+}
+
+int reward_report(const struct reward_trainer *t, struct error *err)
+{
+    struct test_lines w;
+    int rc = read_test(&w, t, err);
+
+    if (rc == 0)
+        rc = write_page(t, &w, err);
+    release_test(&w);
+    return rc;
 }

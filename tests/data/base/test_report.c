@@ -241,14 +241,14 @@ static void text_is_escaped(void **state)
     const char *const columns[] = { hostile, "n" };
     const double x[] = { 1, 2 }, y[] = { 3, 4 };
     struct curve curve = { hostile, x, y, 2, NULL, NULL };
-    assert_int_equal(report_open(&r, path, hostile, &err), 0);
+    assert_int_equal(report_open(&r, path, hostile, hostile, &err), 0);
     report_heading(&r, hostile);
     report_text(&r, hostile);
     report_folded(&r, hostile, hostile);
     report_figure(&r, hostile);
     report_figure_end(&r);
     report_table(&r, hostile, columns, 2, cells, 1);
-    report_curves(&r, hostile, hostile, &curve, 1);
+    report_curves(&r, hostile, hostile, hostile, &curve, 1);
     report_bars(&r, hostile, cells, y, NULL, NULL, 1);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(report_close(&r, &err), 0);
@@ -260,7 +260,11 @@ static void text_is_escaped(void **state)
     assert_non_null(strstr(text, "<pre>&lt;script&gt;"));
     assert_non_null(strstr(text, "<figcaption>&lt;script&gt;"));
     assert_non_null(strstr(text, "<td class=\"n\">0.5</td>"));
-    assert_null(strstr(text, "http")); /* the page loads nothing */
+    assert_non_null(strstr(text, "<p class=\"verdict\">&lt;script&gt;"));
+    assert_non_null(strstr(text, "aria-label=\"&lt;script&gt;"));
+    static const char *const loads[] = { "http:", "https:", "src=", "href=", "url(", "@import" };
+    for (int i = 0; i < ARRAY_LEN(loads); i++)
+        assert_null(strstr(text, loads[i]));
     free(text);
 }
 
@@ -270,7 +274,7 @@ static char *page(const char *dir, void (*fn)(struct report *r))
     struct report r;
     struct error err = { 0 };
     const char *path = test_file(dir, "page.html", NULL);
-    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    assert_int_equal(report_open(&r, path, "page", "verdict", &err), 0);
     fn(&r);
     assert_int_equal(report_close(&r, &err), 0);
     char *text = test_read(path);
@@ -287,19 +291,19 @@ static void odd_curves(struct report *r)
     const struct curve curves[] = { { "gap", x, gap, 5, NULL, NULL }, { "one", x, flat, 1, NULL, NULL } },
                        one = { "flat", x, flat, 5, NULL, NULL }, wide = { "huge", x, huge, 5, NULL, NULL },
                        narrow = { "near", near, near, 5, NULL, NULL }, none = { "none", x, x, 0, NULL, NULL };
-    report_curves(r, "gaps", "step", curves, 2);
-    report_curves(r, "flat", "step", &one, 1);
-    report_curves(r, "wide", "step", &wide, 1);
-    report_curves(r, "narrow", "step", &narrow, 1);
-    report_curves(r, "none", "step", &none, 1);
-    report_curves(r, "nobody", "step", NULL, 0);
+    report_curves(r, "gaps", "step", "loss", curves, 2);
+    report_curves(r, "flat", "step", "loss", &one, 1);
+    report_curves(r, "wide", "step", "loss", &wide, 1);
+    report_curves(r, "narrow", "step", "loss", &narrow, 1);
+    report_curves(r, "none", "step", "loss", &none, 1);
+    report_curves(r, "nobody", "step", "loss", NULL, 0);
 }
 
 static void odd_numbers_draw(void **state)
 {
     char *text = page(*state, odd_curves);
     /* three points without neighbours start three strokes */
-    assert_non_null(strstr(text, "d=\"M64.0 276.0M384.0"));
+    assert_non_null(strstr(text, "d=\"M64.0 272.0M384.0"));
     free(text);
 }
 
@@ -309,13 +313,13 @@ static void whiskers(struct report *r)
     struct curve curves[9];
     for (int i = 0; i < ARRAY_LEN(curves); i++)
         curves[i] = (struct curve){ "line", x, y, 2, low, high };
-    report_curves(r, "whiskers", "questions", curves, ARRAY_LEN(curves));
+    report_curves(r, "whiskers", "questions", "loss", curves, ARRAY_LEN(curves));
 }
 
 static void whiskers_and_dashes_draw(void **state)
 {
     char *text = page(*state, whiskers);
-    assert_non_null(strstr(text, "d=\"M64.0 276.0V12.0\"><title>0 to 1</title>")); /* the whiskers widen the range */
+    assert_non_null(strstr(text, "d=\"M64.0 272.0V28.0\"><title>0 to 1</title>")); /* the whiskers widen the range */
     assert_null(strstr(text, "d=\"M704.0 "));
     assert_non_null(strstr(text, "stroke-dasharray=\"6 3\"")); /* the eighth curve has the colour of the first one */
     free(text);
@@ -356,13 +360,78 @@ static void each_panel_has_its_own_line(void **state)
     free(text);
 }
 
+/* The verdict stands before everything else, and every chart has a name with its numbers. */
+static void all_kinds_of_charts(struct report *r)
+{
+    const double x[] = { 1, 2, 3 }, y[] = { 0.5, 0.25, NAN };
+    const struct curve curves[] = { { "one", x, y, 3, NULL, NULL }, { "two", x, x, 3, NULL, NULL } };
+    struct reliability none = { 0 };
+
+    report_curves(r, "curves", "step", "loss", curves, 2);
+    report_curves(r, "curve", "step", "loss", curves, 1);
+    report_panels(r, "panels", "step", curves, 2);
+    report_bars(r, "bars", (const char *const[]){ "C", "T" }, y + 1, NULL, NULL, 2);
+    report_confusion(r, "decisions", (struct confusion){ .tp = 30, .fn = 10, .fp = 5, .tn = 15 });
+    report_reliability(r, "reliability", &none);
+}
+
+static void charts_have_names(void **state)
+{
+    static const char *const parts[] = { "<main>\n<h1>page</h1>\n<p class=\"verdict\">verdict</p>\n<figure",
+                                         "aria-label=\"curves; one: 0.25 at step 2; two: 3 at step 3\"",
+                                         "aria-label=\"bars; C: 0.25; T: undefined\"",
+                                         "aria-label=\"decisions; 30 found, 10 missed, 5 false alarms, 15 rightly no\"",
+                                         "aria-label=\"reliability; no examples\"",
+                                         "y=\"14\">loss</text>",
+                                         "</main>\n<footer>" };
+    char *text = page(*state, all_kinds_of_charts);
+
+    for (int i = 0; i < ARRAY_LEN(parts); i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("the page lacks %s: %s", parts[i], text);
+    assert_int_equal(occurrences(text, "role=\"img\""), 6);
+    assert_int_equal(occurrences(text, "role=\"img\" aria-label=\""), 6);
+    assert_int_equal(occurrences(text, "<ul class=\"legend\">"), 1);
+    assert_int_equal(occurrences(text, "tabindex=\"0\""), 2); /* the broad ones scroll */
+    free(text);
+}
+
+static void table_of_numbers(struct report *r)
+{
+    const char *const columns[] = { "", "mixed", "intervals" };
+    const char *const cells[] = { "a", "1", "0.5 [0.4, 0.6]", "b", "two", "-" };
+    report_table(r, "numbers", columns, 3, cells, 2);
+}
+
+/* Columns of numbers are aligned as a whole, with their titles. */
+static void columns_of_numbers_are_aligned(void **state)
+{
+    char *text = page(*state, table_of_numbers);
+
+    assert_non_null(
+        strstr(text, "<tr><td></td><th scope=\"col\">mixed</th><th scope=\"col\" class=\"n\">intervals</th>"));
+    assert_non_null(strstr(text, "<td>a</td><td>1</td><td class=\"n\">0.5 [0.4, 0.6]</td>"));
+    assert_non_null(strstr(text, "<td>two</td><td class=\"n\">-</td>"));
+    free(text);
+}
+
+static void changes_have_words(void **state)
+{
+    char text[REPORT_CHANGE];
+
+    (void)state;
+    assert_string_equal(report_change(text, 0.25, 0.75), "rises from 0.250 to 0.750");
+    assert_string_equal(report_change(text, 2, 1), "falls from 2.000 to 1.000");
+    assert_string_equal(report_change(text, 1, 1.0004), "stays at 1.000");
+}
+
 static void many_points(struct report *r)
 {
     enum { N = 100000 };
     double *x = xmalloc(N * sizeof *x);
     for (int i = 0; i < N; i++)
         x[i] = i;
-    report_curves(r, "many", "step", &(struct curve){ "line", x, x, N, NULL, NULL }, 1);
+    report_curves(r, "many", "step", "loss", &(struct curve){ "line", x, x, N, NULL, NULL }, 1);
     free(x);
 }
 
@@ -392,7 +461,7 @@ static void decisions_and_calibration_draw(void **state)
     struct report r;
     struct error err = { 0 };
     const char *path = test_file(*state, "page.html", NULL);
-    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    assert_int_equal(report_open(&r, path, "page", "verdict", &err), 0);
     a_matrix_and_a_diagram(&r);
     assert_int_equal(report_close(&r, &err), 0);
     char *text = test_read(path);
@@ -408,9 +477,9 @@ static void a_page_that_cannot_be_written_is_not_left(void **state)
 {
     struct report r;
     struct error err = { 0 };
-    assert_int_equal(report_open(&r, test_file(*state, "no/page.html", NULL), "page", &err), -1);
+    assert_int_equal(report_open(&r, test_file(*state, "no/page.html", NULL), "page", "verdict", &err), -1);
     const char *path = test_file(*state, "kept.html", "old");
-    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    assert_int_equal(report_open(&r, path, "page", "verdict", &err), 0);
     report_abort(&r);
     char *text = test_read(path);
     assert_string_equal(text, "old");
@@ -443,6 +512,9 @@ int main(void)
         cmocka_unit_test(odd_numbers_draw),
         cmocka_unit_test(whiskers_and_dashes_draw),
         cmocka_unit_test(each_panel_has_its_own_line),
+        cmocka_unit_test(charts_have_names),
+        cmocka_unit_test(columns_of_numbers_are_aligned),
+        cmocka_unit_test(changes_have_words),
         cmocka_unit_test(many_points_stay_small),
         cmocka_unit_test(decisions_and_calibration_draw),
         cmocka_unit_test(a_page_that_cannot_be_written_is_not_left),
