@@ -119,6 +119,8 @@ json_t *endpoint_request(const json_t *record, const char *model, const struct e
         json_object_set_new(o, "seed", json_integer((s->seed + first) & SEED_MASK));
     if (s->logprobs && !d->no_logprobs)
         json_object_set_new(o, "logprobs", chat ? json_true() : json_integer(1));
+    if (s->logprobs && !d->no_logprobs && chat) /* llama-cpp-python gives none without it */
+        json_object_set_new(o, "top_logprobs", json_integer(1));
     return o;
 }
 

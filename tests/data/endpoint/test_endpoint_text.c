@@ -144,7 +144,7 @@ static void test_request(void **state)
     json_t *o = endpoint_request(chat, "m", &s, &d, 2, 2);
     char *text = json_dumps(o, JSON_COMPACT);
     assert_string_equal(text, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"?\"}],\"max_tokens\":9,"
-                              "\"temperature\":0.5,\"n\":2,\"seed\":5,\"logprobs\":true}");
+                              "\"temperature\":0.5,\"n\":2,\"seed\":5,\"logprobs\":true,\"top_logprobs\":1}");
     free(text);
     json_decref(o);
     d = (struct endpoint_dialect){ .no_logprobs = true, .max_completion_tokens = true };
