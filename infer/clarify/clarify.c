@@ -29,7 +29,8 @@ const struct clarify_request clarify_request_default = { .out = "-",
                                                          .min_gain = 0.05,
                                                          .max_turns = 3,
                                                          .seed = 1,
-                                                         .device = "auto" };
+                                                         .device = "auto",
+                                                         .lm = ENDPOINT_DEFAULTS("lm") };
 
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {

@@ -9,6 +9,7 @@
 
 #include "data/base/shard.h"
 #include "data/db/schema_catalog.h"
+#include "data/endpoint/endpoint.h"
 #include "infer/clarify/clarify_case.h"
 
 /* Off: attributes may be asked about again. */
@@ -32,8 +33,10 @@ struct clarify_request {
     const char *write_wordings;           /* file for prompts of the questions' wordings, in place of out; or NULL */
     const char *wordings;                 /* file of completions of these prompts, or NULL */
     struct wording_model wording_model;
-    /* For the command, which opens wording_model: its folder, or NULL, its chat template, or NULL, and its device. */
+    /* For the command, which opens wording_model: its folder, or NULL, its chat template, or NULL, its device, and its
+     * server, whose address may be NULL. */
     const char *wording_dir, *chat_template, *device;
+    struct endpoint_settings lm;
 };
 
 /* The defaults of ambit-infer clarify. */

@@ -60,11 +60,12 @@ struct clarify_case {
 };
 
 /* A language model that words questions.  complete writes the completion of each of n prompts {"id", "messages"}, which
- * it borrows, to texts [n]: a string that the caller frees, or NULL.  It returns 0, 1 after a signal, or -1 with err.
- * complete is NULL if there is no model. */
+ * it borrows, to texts [n]: a string that the caller frees, or NULL.  It returns 0, 1 after a signal or at the end of
+ * the time limit, or -1 with err.  complete is NULL if there is no model. */
 struct wording_model {
     int (*complete)(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err);
     void *self;
+    bool remote; /* a server, without which the template's words stay */
 };
 struct wordings;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUESTION_BYTES = 500, OBJECTS_MAX = 16 };
+enum { QUESTION_BYTES = 500, OBJECTS_MAX = 16, KNOWN_MAX = 1024 };
 
 static const char task[] =
     "A program asks a person what a question to a database means. Write its clarifying question again, in plain and "
@@ -36,6 +36,7 @@ void wordings_close(struct wordings *w)
 {
     query_answers_release(&w->answers);
     strings_release(&w->ids);
+    json_decref(w->known);
     *w = (struct wordings){ 0 };
 }
 
@@ -238,24 +239,61 @@ static const char *find(struct wordings *w, const struct worded_question *q)
     return texts && texts->n ? texts->items[0] : NULL;
 }
 
+static const char *content_of(const json_t *prompt)
+{
+    const json_t *message = json_array_get(json_object_get(prompt, "messages"), 0);
+    return json_string_value(json_object_get(message, "content"));
+}
+
+/* Completes n prompts and remembers the completions.  A server that fails is not an error. */
+static int complete(struct wordings *w, json_t *const *prompts, int n, struct error *err)
+{
+    char **texts = xcalloc((size_t)n + 1, sizeof *texts);
+    struct error why = { 0 };
+    int rc = n ? w->model.complete(w->model.self, prompts, n, texts, &why) : 0;
+
+    for (int i = 0; i < n; i++) {
+        if (rc == 0 && texts[i])
+            json_object_set_new(w->known, content_of(prompts[i]), json_string(texts[i]));
+        free(texts[i]);
+    }
+    free(texts);
+    if (rc > 0 && stop_requested())
+        return error_set(err, stop_exit_code(), "interrupted");
+    if (rc < 0 && w->model.remote) {
+        log_warn("%s: the questions keep the words of the template", why.text);
+        w->lost = true;
+    } else if (rc < 0) {
+        *err = why;
+    }
+    return rc < 0 && !w->model.remote ? -1 : 0;
+}
+
+/* Asks the model about the questions whose completions are not known. */
 static int ask_model(struct wordings *w, struct clarify_case *c, const json_t *record,
                      const struct worded_question *list, int n, struct error *err)
 {
-    json_t **prompts = xcalloc((size_t)n + 1, sizeof *prompts);
-    char **texts = xcalloc((size_t)n + 1, sizeof *texts);
+    json_t **prompts = xcalloc((size_t)n + 1, sizeof *prompts), **unknown = xcalloc((size_t)n + 1, sizeof *unknown);
+    int n_unknown = 0;
 
-    for (int i = 0; i < n; i++)
+    if (!w->known || json_object_size(w->known) > KNOWN_MAX) {
+        json_decref(w->known);
+        w->known = json_object();
+    }
+    for (int i = 0; i < n; i++) {
         prompts[i] = prompt_of(&list[i], question_text(record));
-    int rc = w->model.complete(w->model.self, prompts, n, texts, err);
+        if (!json_object_get(w->known, content_of(prompts[i])))
+            unknown[n_unknown++] = prompts[i];
+    }
+    int rc = complete(w, unknown, w->lost ? 0 : n_unknown, err);
     for (int i = 0; i < n; i++) {
         if (rc == 0)
-            take(w, c, &list[i], texts[i]);
+            take(w, c, &list[i], json_string_value(json_object_get(w->known, content_of(prompts[i]))));
         json_decref(prompts[i]);
-        free(texts[i]);
     }
     free(prompts);
-    free(texts);
-    return rc > 0 ? error_set(err, stop_exit_code(), "interrupted") : rc;
+    free(unknown);
+    return rc;
 }
 
 int wordings_apply(struct wordings *w, struct clarify_case *c, const json_t *record, struct error *err)

@@ -3,6 +3,7 @@
 #include "data/base/option_rows.h"
 #include "infer/ask/ask.h"
 #include "infer/cmd/commands.h"
+#include "infer/lm/wording_completer.h"
 #include "infer/parse/parse.h"
 #include "models/embed/schema_finder.h"
 #include "models/gatekeeper/gate_model.h"
@@ -18,7 +19,8 @@ struct ask_options {
 };
 
 static const struct ask_options defaults = { .ask = {
-    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1 },
+    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1,
+                 .lm = ENDPOINT_DEFAULTS("lm") },
     .parser_strategy = -1,
     .server = ENDPOINT_DEFAULTS("parser"),
     .device = "auto",
@@ -66,6 +68,9 @@ static const struct option table[] = {
     REAL_OPTION("confidence", AT(clarify.confidence), "P", 0, 2,
                 "stop at a statement of this probability; above 1: never"),
     REAL_OPTION("min-gain", AT(clarify.min_gain), "BITS", 0, 100, "stop at an expected information gain below this"),
+    STRING_OPTION("lm", AT(clarify.lm.url), "URL", ENDPOINT_URL_HELP "; its language model words the questions"),
+    STRING_OPTION("lm-model", AT(clarify.lm.model), "NAME",
+                  "model of --lm (default: the only one that the server lists)"),
     FLAG_OPTION("interactive", AT(clarify.interactive), "ask a person at the terminal, record after record",
                 .group = "modes"),
     STRING_OPTION("id", AT(clarify.id), "ID", "interactive: only this record"),
@@ -180,6 +185,33 @@ static void place_parser(struct ask_request *q)
         q->parser_strategy = remote ? PARSE_SAMPLE : PARSE_LOGICAL_BEAM;
 }
 
+static bool has_key(const struct endpoint_settings *s)
+{
+    return s->key_file || getenv("AMBIT_LM_KEY");
+}
+
+/* Gives the server that words questions the settings of the parser's, and checks both. */
+static int check_servers(struct ask_request *q, struct error *err)
+{
+    const struct endpoint_settings *parser = &q->server;
+    struct endpoint_settings *lm = &q->clarify.lm;
+    const char *url = lm->url, *model = lm->model;
+
+    if (!url)
+        return model ? error_set(err, EXIT_CODE_USAGE, "--lm-model: expected --lm with the address of a server")
+                     : endpoint_check(parser, err);
+    if (!parser->url && parser->model)
+        return error_set(err, EXIT_CODE_USAGE, "--parser-model: expected --parser with the address of a server");
+    if (parser->url && strcmp(parser->url, url) != 0 && has_key(parser))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--lm and --parser: expected one address, since the server gets the key");
+    *lm = *parser;
+    lm->option = "lm";
+    lm->url = url;
+    lm->model = model;
+    return endpoint_check(lm, err);
+}
+
 static enum exit_code run_batch(const struct ask_request *q, const char *input, struct error *err)
 {
     struct ask_counts n = { 0 };
@@ -208,6 +240,20 @@ static enum exit_code answer(struct ask_request q, const struct http_settings *h
     return run_batch(&q, input, err);
 }
 
+/* Answers with the language model that words questions, if there is one. */
+static enum exit_code answer_in_words(struct ask_request q, const struct http_settings *http, const char *input,
+                                      struct error *err)
+{
+    const struct wording_completer_settings settings = { .device = q.device, .server = &q.clarify.lm };
+    struct wording_completer model;
+    enum exit_code code = wording_completer_open(&model, &q.clarify.wording_model, &settings, err)
+                              ? err->code
+                              : answer(q, http, input, err);
+
+    wording_completer_close(&model);
+    return code;
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
     const struct ask_options *o = call->options;
@@ -219,13 +265,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     place_parser(&q);
     if (wrong)
         return usage_error(err, "%s", wrong);
-    if (endpoint_check(&q.server, err))
+    if (check_servers(&q, err))
         return err->code;
     spare_detector(&q, o->http.address != NULL);
     if (!q.detector && !(own = gate_model_default("--detector", err)))
         return err->code;
     q.detector = without_detector(&q) ? NULL : own ? own : q.detector;
-    enum exit_code code = answer(q, &o->http, input, err);
+    enum exit_code code = answer_in_words(q, &o->http, input, err);
     free(own);
     return code;
 }

@@ -6,13 +6,13 @@
 #include "infer/clarify/serve.h"
 #include "infer/cmd/commands.h"
 #include "infer/lm/complete.h"
-#include "infer/lm/completer.h"
+#include "infer/lm/wording_completer.h"
 
 #include <string.h>
 
-enum { WORDING_TOKENS = 512 };
-
 #define AT(field) offsetof(struct clarify_request, field)
+
+#define LM(field) AT(lm.field)
 
 static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
@@ -52,6 +52,9 @@ static const struct option table[] = {
     STRING_OPTION("wording-model", AT(wording_dir), "HF_DIR", "language model for --wordings"),
     CHAT_TEMPLATE_OPTION(AT(chat_template)),
     DEVICE_OPTION(AT(device)),
+    STRING_OPTION("lm", AT(lm.url), "URL", ENDPOINT_URL_HELP ", in place of --wording-model",
+                  .group = "language-model server"),
+    ENDPOINT_OPTIONS("lm", LM),
     { 0 },
 };
 
@@ -73,8 +76,10 @@ static const char *misused(const struct clarify_request *q)
         return "--report: expected --simulate as well";
     if (q->write_wordings && (q->interactive || q->serve || q->simulate || q->wordings || !is_standard_input(q->out)))
         return "--write-wordings: expected none of --out, --wordings, --simulate, --interactive and --serve-stdio";
-    if (q->wording_dir && (q->write_wordings || q->wordings))
-        return "--wording-model: expected neither --wordings nor --write-wordings";
+    if ((q->wording_dir || q->lm.url) && (q->write_wordings || q->wordings))
+        return "--wording-model and --lm: expected neither --wordings nor --write-wordings";
+    if (q->wording_dir && q->lm.url)
+        return "--wording-model and --lm cannot be used together";
     if (!q->interactive && (q->id || q->replay || q->transcript))
         return "--id, --replay and --transcript: expected --interactive as well";
     if (q->serve ? q->candidates != NULL : !q->candidates == !q->replay)
@@ -121,38 +126,22 @@ static enum exit_code run_interactive(const struct clarify_request *q, struct er
     return job_exit_code(rc, 0, err);
 }
 
-/* The most probable completion; a wording and its options are short. */
-static struct completer completer_of(const struct clarify_request *q, struct completer_model **open)
-{
-    return (struct completer){
-        .model = { .dir = q->wording_dir, .chat_template = q->chat_template, .dtype = "auto", .seq2seq = true },
-        .device = q->device,
-        .quiet = true,
-        .set = { .max_new = WORDING_TOKENS,
-                 .answers = 1,
-                 .beams = 1,
-                 .draw = { .top_p = 1, .typical_p = 1 },
-                 .batch = 16,
-                 .step_tokens = 4096 },
-        .open = open
-    };
-}
-
 static enum exit_code run(const struct call *call, struct error *err)
 {
     struct clarify_request q = *(const struct clarify_request *)call->options;
-    struct completer_model *open = NULL;
-    struct completer model = completer_of(&q, &open);
+    const struct wording_completer_settings settings = { q.wording_dir, q.chat_template, q.device, &q.lm };
+    struct wording_completer model;
     const char *wrong = misused(&q);
 
     if (wrong)
         return usage_error(err, "%s", wrong);
-    if (q.wording_dir && !completer_open(&model, err))
+    if (endpoint_check(&q.lm, err))
         return err->code;
-    if (q.wording_dir)
-        q.wording_model = (struct wording_model){ completer_generate, &model };
-    enum exit_code code = q.serve ? run_serve(&q, err) : q.interactive ? run_interactive(&q, err) : run_batch(&q, err);
-    completer_close(&open);
+    enum exit_code code = wording_completer_open(&model, &q.wording_model, &settings, err) ? err->code
+                          : q.serve                                                        ? run_serve(&q, err)
+                          : q.interactive                                                  ? run_interactive(&q, err)
+                                                                                           : run_batch(&q, err);
+    wording_completer_close(&model);
     return code;
 }
 

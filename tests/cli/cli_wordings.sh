@@ -85,7 +85,7 @@ run 0 clarify --candidates candidates.jsonl --wording-model model --chat-templat
 has said '0 questions in the words of a language model, 5 of the template: ' "a model"
 has worded.jsonl '"wordings_rejected":\[\{"attribute":"sel.arity","error":"' "a model's words"
 cmp -s <(sed -E 's/,"wordings_rejected":.*/}/' worded.jsonl | cut -c -400) <(cut -c -400 plain.jsonl) || complain "the template's words" "$(cat worded.jsonl)"
-expect 2 'wording-model: expected neither' clarify --candidates candidates.jsonl --wording-model model --wordings completions.jsonl
+expect 2 'wording-model and --lm: expected neither' clarify --candidates candidates.jsonl --wording-model model --wordings completions.jsonl
 expect 6 'nowhere' clarify --candidates candidates.jsonl --wording-model nowhere --device cpu
 
 # --- bad input
