@@ -135,6 +135,12 @@ static int answer_record(struct ask_run *r, json_t *record, json_t **line, const
     return rc;
 }
 
+/* Whether the parser's server is lost, so that no record can be answered any more. */
+static bool is_lost(const struct ask_run *r, const struct error *bad)
+{
+    return r->pipeline.server && bad->code == EXIT_CODE_FAILURE;
+}
+
 /* record is NULL if it could not be read; bad has the error. */
 static int write_record(struct ask_run *r, json_t *record, struct record_reader *in, struct error *bad,
                         struct error *err)
@@ -145,6 +151,8 @@ static int write_record(struct ask_run *r, json_t *record, struct record_reader 
     if (!record || answer_record(r, record, &line, record_reader_where(in), bad)) {
         r->counts->failed++;
         json_decref(line);
+        if (is_lost(r, bad))
+            return error_set(err, bad->code, "%s: %s", record_reader_where(in), bad->text);
         line = json_pack("{s:o, s:o}", "id", id ? json_incref(id) : json_integer(record_reader_number(in)), "error",
                          json_message(bad->text));
     }
