@@ -33,36 +33,44 @@ hasnt() {
     ! grep -qE -- "$1" out.jsonl || complain "the record" "says \"$1\": $(head -c 1500 out.jsonl)"
 }
 
-# --- the detector's alternatives: an open question, then each kind of answer
-record "$city"
-has '"candidates":null,.*"ask":\{[^[]*"text":"Two columns fit what you wrote, \\"city\\". Which one is meant\?"'
-has '"options":\[\{"text":"home city of employee \(such as .Oslo., .Voss.\)","p":0.5,"element":"employee.home_city"\},\{"text":"office'
-has '"rewrite":null,"sql":null,"result":null,"session":\{"version":1'
+# --- the detector's alternatives: an open question, each kind of answer, questions about which nothing is asked
+# line ID PATTERN: the record
+line() {
+    cases=$((cases + 1))
+    grep "^{\"id\":$1," all.out | grep -qE -- "$2" || complain "record $1" "does not say \"$2\": $(grep "^{\"id\":$1," all.out | head -c 1500)"
+}
+id=0
+for answers in '' '[2]' '["office"]' '["the office city"]' '["either"]' '["none"]' "[\"don't know\"]"; do
+    id=$((id + 1))
+    printf '{"id":%d,"question":"%s"%s}\n' $id "$city" "${answers:+,\"answers\":$answers}"
+done >all.jsonl
+cat >>all.jsonl <<'END'
+{"id":8,"question":"Which employees have a city in Norway?","answers":[1]}
+{"id":9,"question":"Show the email of each employee."}
+{"id":10,"question":"Which email is the longest?"}
+END
+check "the detector's alternatives" 0 "^10 records, 1 with an open question" ask all.jsonl -o all.out
+line 1 '"candidates":null,.*"ask":\{[^[]*"text":"Two columns fit what you wrote, \\"city\\". Which one is meant\?"'
+line 1 '"options":\[\{"text":"home city of employee \(such as .Oslo., .Voss.\)","p":0.5,"element":"employee.home_city"\},\{"text":"office'
+line 1 '"rewrite":null,"sql":null,"result":null,"session":\{"version":1'
+for id in 2 3 4; do
+    line $id '"rewrite":\{"question":"Show the employee.office_city of each employee.","elements":\[\{"words":"city","element":"employee.office_city"\}\]\}'
+    line $id '"sql":"SELECT office_city FROM employee","result":\{"status":"ok","columns":\["office_city"\],"rows":\[\["Bergen"\],\["Oslo"\]\]'
+done
+line 5 '"rewrite":\{"question":"Show the employee.home_city of'
+for id in 6 7; do
+    line $id '"rewrite":\{"question":"Show the city of each employee.","elements":\[\{"words":"city","element":null\}\]\},"sql":null,"result":null'
+done
+line 8 '"rewrite":\{"question":"Which employees have a employee.home_city in Norway\?",.*"sql":null,"result":null'
+line 9 '"ask":null,"stop":"no-candidates","rewrite":\{"question":"Show the email of each employee.","elements":\[\]\},"sql":"SELECT email FROM employee","result":\{"status":"ok"'
+line 10 '"rewrite":\{"question":"Which email is the longest\?","elements":\[\]\},"sql":null,"result":null\}$'
+cp all.out out.jsonl
 hasnt '"best":|"wording":'
-for answer in 2 '"office"' '"the office city"'; do
-    record "$city" "[$answer]"
-    has '"rewrite":\{"question":"Show the employee.office_city of each employee.","elements":\[\{"words":"city","element":"employee.office_city"\}\]\}'
-    has '"sql":"SELECT office_city FROM employee","result":\{"status":"ok","columns":\["office_city"\],"rows":\[\["Bergen"\],\["Oslo"\]\]'
-done
-record "$city" '["either"]'
-has '"rewrite":\{"question":"Show the employee.home_city of'
-for answer in '"none"' '"don'"'"'t know"'; do
-    record "$city" "[$answer]"
-    has '"rewrite":\{"question":"Show the city of each employee.","elements":\[\{"words":"city","element":null\}\]\},"sql":null,"result":null'
-done
-record "Which employees have a city in Norway?" '[1]'
-has '"rewrite":\{"question":"Which employees have a employee.home_city in Norway\?",.*"sql":null,"result":null'
-
-# --- questions about which nothing is asked
-record "Show the email of each employee."
-has '"ask":null,"stop":"no-candidates","rewrite":\{"question":"Show the email of each employee.","elements":\[\]\},"sql":"SELECT email FROM employee","result":\{"status":"ok"'
-record "Which email is the longest?"
-has '"rewrite":\{"question":"Which email is the longest\?","elements":\[\]\},"sql":null,"result":null\}$'
 record "$city" "" --gate 1
 has '"gated":true,"ask":null,"stop":"gate","rewrite":\{"question":"Show the city of each employee.","elements":\[\]\},"sql":null'
 record "$city" "" --detector none
 has '"sentence":null,.*"ask":null,"stop":"no-candidates","rewrite":null,"sql":null'
-record "$city" "" --max-turns 0
+record "$city" "" --detector none --tagger heuristic --max-turns 0
 has '"ask":null,"stop":"turns".*"element":null\}\]\},"sql":null'
 
 # --- two choices of the tagger, one after the other; a value keeps its words
@@ -100,19 +108,19 @@ says '^Rewritten question: Show the employee.office_city of each employee.$'
 says '^SQL:    SELECT office_city FROM employee$'
 says '^Rows: *office_city$'
 silent 'sure'
-talk $'2\nundo\n1\n\n' "$city"
+talk $'2\nundo\n1\n\n' "${heuristic[@]}" "$city"
 says '^SQL:    SELECT home_city FROM employee$'
 talk $'1\n2\n\n' "${heuristic[@]}" "$both"
 says '^2. Two columns fit what you wrote, "status". Which records'
 says '^Rewritten question: Show the employee.home_city of each employee and the$'
 says 'There is no statement: the question asks for more than columns of one table'
-talk '' "$city"
+talk '' "${heuristic[@]}" "$city"
 says 'The question stays ambiguous, so that there is no statement'
 silent 'Rewritten'
 talk $'1\nquit\n' "${heuristic[@]}" "$both"
 says '^Rewritten question: Show the employee.home_city of each employee and the status.$'
 says 'The question stays ambiguous'
-talk '' "Show the email of each employee."
+talk '' "${heuristic[@]}" "Show the email of each employee."
 says '^SQL:    SELECT email FROM employee$'
 talk '' --detector none "Who is it?"
 says 'There is no statement: the question asks for more'
@@ -132,15 +140,15 @@ gives "Show the employee.office_city of each employee." $'2\n' "$city"
 grep -q '1  home city of employee' said || complain rewrite "no question on standard error"
 grep -q 'SELECT' said && complain rewrite "a statement"
 gives "Show the employee.home_city of each employee and the shipment.status." $'1\n2\n' "${heuristic[@]}" "$both"
-gives "$city" $'none\n' "$city"
-gives "$city" '' "$city"
-gives "Which email is the longest?" '' "Which email is the longest?"
+gives "$city" $'none\n' "${heuristic[@]}" "$city"
+gives "$city" '' "${heuristic[@]}" "$city"
+gives "Which email is the longest?" '' "${heuristic[@]}" "Which email is the longest?"
 printf '{"id":1,"question":"%s"}\n{"id":2,"question":"Who?"}\n' "$city" >two.jsonl
-gives $'Show the employee.office_city of each employee.\nWho?' $'2\n' --interactive two.jsonl
-record "$city" '[2]' --rewrite
+gives $'Show the employee.office_city of each employee.\nWho?' $'2\n' "${heuristic[@]}" --interactive two.jsonl
+record "$city" '[2]' "${heuristic[@]}" --rewrite
 has '"rewrite":\{"question":"Show the employee.office_city of each employee.",.*"sql":null,"result":null'
 sed -i 's/}$/,"candidates":["SELECT name FROM employee"]}/' in.jsonl
-check "candidates are left out" 0 "^1 records" ask --rewrite in.jsonl -o out.jsonl
+check "candidates are left out" 0 "^1 records" ask "${heuristic[@]}" --rewrite in.jsonl -o out.jsonl
 has '"candidates":null.*"rewrite":\{"question":"Show the employee.office_city'
 for bad in "--parser x" "--candidates x" "--simulate"; do
     # shellcheck disable=SC2086
