@@ -272,7 +272,7 @@ static int run_program(const char *command, struct error *err)
     q.settings.program = command;
     q.settings.program_timeout = 5;
     q.db = NULL;
-    assert_int_equal(reward_judge_open(&j, &q, err), 0);
+    assert_int_equal(reward_judge_open(&j, &q, NULL, err), 0);
     int rc = reward_judge(&j, rewards, list, LINES, err);
     for (int i = 0; i < LINES && rc == 0; i++) {
         assert_true(rewards[i].value == i + 0.5 && isnan(rewards[i].recall) && isnan(rewards[i].precision));

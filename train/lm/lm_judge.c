@@ -168,8 +168,6 @@ void lm_judge_release(struct lm_judge *j)
 
 /* ---- recall ---- */
 
-enum { BATCH = 64, SQL_TOKENS = 512, HOST_BYTES = 256 << 20 };
-
 static bool task_is(const json_t *record, const char *what)
 {
     const char *it = json_string_value(json_object_get(record, "task"));
@@ -277,121 +275,25 @@ static struct trial_score score_recall(struct lm_recall *r, const json_t *record
     return s;
 }
 
-/* The prompt for an interpretation's SQL, {"id", "messages"}; NULL if the database cannot be described. The caller
- * owns it. */
-static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *interpretation, struct error *err)
-{
-    char *path = db_path(r->request->db, db_id_of(record), err);
-    const char *database = path ? prompter_database(&r->prompter, path, err) : NULL;
-    const char *slots[] = { database, interpretation };
-    json_t *messages = database ? prompter_messages(&r->prompter, PROMPT_SQL, slots, NULL) : NULL;
-
-    free(path);
-    return messages ? json_pack("{s:o, s:o}", "id", interpretation_sql_id(db_id_of(record), interpretation), "messages",
-                                messages)
-                    : NULL;
-}
-
-/* Prompts for the SQL model, and the ids that their completions are stored under. */
-struct sql_asks {
-    struct lm_text *prompts;
-    char **ids;
-    int n, cap, ids_cap;
-};
-
-static void add_ask(struct lm_recall *r, struct sql_asks *a, const json_t *record, const char *interpretation)
-{
-    struct error err = { 0 };
-    json_t *prompt = prompt_of(r, record, interpretation, &err);
-    int ids = a->n;
-
-    if (!prompt) {
-        log_warn("%s", err.text);
-        return;
-    }
-    const char *id = json_string_value(json_object_get(prompt, "id"));
-    bool known = false;
-    for (int i = 0; i < a->n; i++)
-        known = known || strcmp(a->ids[i], id) == 0;
-    if (!known) {
-        GROW(a->prompts, a->n, a->cap);
-        GROW(a->ids, ids, a->ids_cap);
-        a->ids[a->n] = xstrdup(id);
-        lm_text_read(&a->prompts[a->n++], &r->sql_model, prompt, LM_OPEN, "prompt");
-    }
-    json_decref(prompt);
-}
-
-static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t n, struct error *err)
-{
-    const struct engine_settings set = { .max_new = SQL_TOKENS,
-                                         .answers = 1,
-                                         .beams = 1,
-                                         .draw = { .top_p = 1, .typical_p = 1 },
-                                         .batch = BATCH,
-                                         .step_tokens = r->request->settings.train.tokens,
-                                         .stop = stop_requested };
-    struct engine e;
-
-    engine_init(&e, &r->sql_model, &r->work, &set);
-    int rc = engine_run(&e, list, n, NULL, NULL, err);
-    engine_release(&e);
-    return rc;
-}
-
-/* A prompt that is too long has a completion without statements. */
-static void keep_completion(struct lm_recall *r, const char *id, const struct engine_completion *g)
-{
-    char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
-
-    interpretation_sql_add_answer(&r->sqls, id, said, false);
-    free(said);
-}
-
-static int complete_all(struct lm_recall *r, const struct sql_asks *a, struct error *err)
-{
-    struct engine_request *list = xcalloc((size_t)a->n + 1, sizeof *list);
-    struct engine_completion *answers = xcalloc((size_t)a->n + 1, sizeof *answers);
-    int64_t n = 0;
-
-    for (int i = 0; i < a->n; i++) {
-        if (a->prompts[i].error)
-            continue;
-        list[n] = engine_ask(&r->sql_model, a->prompts[i].ids.items, a->prompts[i].ids.count);
-        list[n++].answers = &answers[i];
-    }
-    int rc = n ? run_engine(r, list, n, err) : 0;
-    for (int i = 0; i < a->n; i++) {
-        if (rc == 0)
-            keep_completion(r, a->ids[i], &answers[i]);
-        engine_completion_release(&answers[i]);
-    }
-    free(answers);
-    free(list);
-    return rc;
-}
-
 /* Asks the SQL model for all missing SQL of n completions. 1 when a signal asked to stop. */
 static int ask_sql_model(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err)
 {
-    struct sql_asks a = { 0 };
+    struct text_items *interpretations = xcalloc((size_t)n + 1, sizeof *interpretations);
+    struct sql_wish *list = NULL;
+    int wishes = 0, cap = 0;
 
-    if (!r->request->sql_model)
-        return 0;
     for (int i = 0; i < n; i++) {
-        struct text_items interpretations = interpretations_of(records[i], answers[i]);
-        for (int k = 0; k < interpretations.n; k++)
-            if (!interpretation_sql_find(&r->sqls, db_id_of(records[i]), interpretations.items[k]))
-                add_ask(r, &a, records[i], interpretations.items[k]);
-        text_items_release(&interpretations);
+        interpretations[i] = interpretations_of(records[i], answers[i]);
+        for (int k = 0; k < interpretations[i].n; k++) {
+            GROW(list, wishes, cap);
+            list[wishes++] = (struct sql_wish){ db_id_of(records[i]), interpretations[i].items[k] };
+        }
     }
-    int rc = complete_all(r, &a, err);
-    for (int i = 0; i < a.n; i++) {
-        lm_text_release(&a.prompts[i]);
-        free(a.ids[i]);
-    }
-    free(a.prompts);
-    free(a.ids);
+    int rc = sql_writer_write(&r->writer, &r->sqls, list, wishes, true, err);
+    for (int i = 0; i < n; i++)
+        text_items_release(&interpretations[i]);
+    free(interpretations);
+    free(list);
     return rc;
 }
 
@@ -404,7 +306,7 @@ int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const
 
     for (int i = 0; i < valid->n; i++)
         records[i] = valid->items[i].record;
-    int rc = ask_sql_model(r, records, texts, valid->n, err);
+    int rc = sql_writer_wanted(r->request) ? ask_sql_model(r, records, texts, valid->n, err) : 0;
     r->unread = r->unread_sql = 0;
     for (int i = 0; i < valid->n && rc == 0; i++) {
         if (!r->counts[i])
@@ -475,50 +377,26 @@ static int choose(struct lm_recall *r, const struct lm_data *valid, struct error
     return rc < 0 ? -1 : 0;
 }
 
-/* Takes no memory. */
-static int measure_model(struct lm_recall *r, struct device *d, struct error *err)
-{
-    const struct llama_request q = { .dir = r->request->sql_model, .dtype = "auto", .seq2seq = true, .dry = true };
-    struct llama_model m;
-
-    if (!q.dir)
-        return 0;
-    int rc = llama_model_open(&m, d, &q, err);
-    r->model_bytes = rc ? 0 : m.data.peak + llama_model_packed(&m, false);
-    llama_model_release(&m);
-    return rc;
-}
-
 int lm_recall_open(struct lm_recall *r, const struct lm_request *q, const struct lm_data *valid, struct device *d,
                    struct error *err)
 {
     *r = (struct lm_recall){ .request = q };
     db_cache_init(&r->databases);
-    return db_path_check(q->db, err) || prompter_open(&r->prompter, &q->prompt, err) ||
-                   (q->sqls && interpretation_sql_open(&r->sqls, q->sqls, false, err)) || choose(r, valid, err) ||
-                   measure_model(r, d, err)
+    return db_path_check(q->db, err) || (q->sqls && interpretation_sql_open(&r->sqls, q->sqls, false, err)) ||
+                   choose(r, valid, err) || sql_writer_open(&r->writer, q, d, err)
                ? -1
                : 0;
 }
 
 int lm_recall_start(struct lm_recall *r, struct device *d, struct error *err)
 {
-    const struct llama_request q = { .dir = r->request ? r->request->sql_model : NULL,
-                                     .dtype = "auto",
-                                     .seq2seq = true };
-
-    if (!q.dir)
-        return 0;
-    return workspace_init(&r->work, d, HOST_BYTES, err) || llama_model_open(&r->sql_model, d, &q, err) ? -1 : 0;
+    return sql_writer_start(&r->writer, d, err);
 }
 
 void lm_recall_release(struct lm_recall *r)
 {
-    llama_model_release(&r->sql_model);
-    if (r->work.device)
-        workspace_release(&r->work);
+    sql_writer_release(&r->writer);
     interpretation_sql_release(&r->sqls);
-    prompter_release(&r->prompter);
     db_cache_release(&r->databases);
     free(r->counts);
     *r = (struct lm_recall){ 0 };

@@ -15,12 +15,11 @@
 #include "data/db/db_cache.h"
 #include "data/eval/trial.h"
 #include "data/prompt/interpretation_sql.h"
-#include "data/prompt/prompter.h"
 #include "data/published/ambiqt_score.h"
 #include "data/published/spider_match.h"
-#include "kernels/workspace.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"
+#include "train/lm/sql_writer.h"
 
 /* Start as { 0 }. */
 struct lm_judge {
@@ -46,10 +45,7 @@ struct lm_recall {
     const struct lm_request *request;
     struct interpretation_sql sqls; /* from --sqls, and written by the model so far */
     struct db_cache databases;
-    struct prompter prompter;
-    struct workspace work; /* of the SQL model */
-    struct llama_model sql_model;
-    size_t model_bytes;     /* memory of the SQL model */
+    struct sql_writer writer;
     bool *counts;           /* [valid.n] records of the mean: the ambiguous ones, or all if none is */
     int unread, unread_sql; /* completions without anything to score, and SQL prompts without a statement */
 };

@@ -57,6 +57,8 @@ const struct lm_request seq2seq_request_defaults = {
 /* Clip ranges of DAPO (Yu et al. 2025, arXiv 2503.14476), which IntentRL was trained with. */
 const struct lm_request reward_request_defaults = {
     .device = "auto",
+    .prompt = PROMPTER_DEFAULTS,
+    .server = ENDPOINT_DEFAULTS("lm"),
     .seed = 42,
     .settings = {
         .train = TRAIN_REWARD,
@@ -124,6 +126,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
 
 #define AT(field) offsetof(struct lm_request, settings.field)
 #define HERE(field) offsetof(struct lm_request, field)
+#define SERVER(field) HERE(server.field)
 
 /* Rows of several commands. */
 /* clang-format off */
@@ -238,6 +241,10 @@ const struct option reward_request_table[] = {
     REAL_OPTION("penalty", AT(penalty), "P", 0, 100, "penalty of a wrong interpretation"),
     STRING_OPTION("reward-program", AT(program), "COMMAND",
                   "shell command that reads completions and writes their rewards as JSON lines"),
+    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes SQL of interpretations in new words"),
+    STRING_OPTION("lm", SERVER(url), "URL", ENDPOINT_URL_HELP ", in place of --sql-model"),
+    ENDPOINT_OPTIONS("lm", SERVER),
+    PROMPTER_OPTIONS(HERE(prompt)),
     REAL_OPTION("reward-timeout", AT(program_timeout), "SECONDS", 0.01, 86400,
                 "maximum time of a start of the program"),
     CHOICE_OPTION("advantage", AT(advantage), "FORM", "scaled|plain", "advantage of GRPO or Dr. GRPO"),

@@ -6,6 +6,7 @@
 #define TRAIN_LM_LM_SETTINGS_H
 
 #include "data/base/options.h"
+#include "data/endpoint/endpoint.h"
 #include "data/prompt/prompter.h"
 #include "models/lm/llama_model.h"
 #include "train/run/train_settings.h"
@@ -57,8 +58,9 @@ struct lm_request {
     bool seq2seq; /* an encoder-decoder; set by the command */
     const char *base, *tokenizer, *data, *valid, *schema, *db, *sqls, *sql_model, *out, *device, *config, *preset,
         *chat_template;
-    struct prompter_options prompt; /* prompts for sql_model */
-    const char *test;               /* of reward */
+    struct prompter_options prompt;  /* prompts for sql_model and server */
+    struct endpoint_settings server; /* of reward, in place of sql_model */
+    const char *test;                /* of reward */
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct lm_settings settings; /* last: fields before it do not change the result */

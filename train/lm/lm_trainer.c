@@ -497,7 +497,7 @@ static void count_memory(struct lm_trainer *t)
     long long tokens = (long long)t->set->train.tokens, longest = (long long)t->train.longest;
 
     r->copied_bytes = llama_model_packed(&t->model, true);
-    r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes + t->recall.model_bytes;
+    r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes + t->recall.writer.model_bytes;
     r->recompute = checkpointed(&t->model);
     if (tokens > longest)
         snprintf(r->hint, sizeof r->hint, "--tokens below %lld makes smaller micro-batches", tokens);

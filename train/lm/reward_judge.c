@@ -3,6 +3,7 @@
 #include "data/db/db_path.h"
 #include "data/eval/trial.h"
 #include "data/prompt/model_output.h"
+#include "models/hf/hf_weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,21 @@ static void add_known(struct reward_judge *j, const struct interpretation_sql *r
     }
 }
 
-int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct error *err)
+/* Another SQL model gives other rewards. */
+static int hash_writer(struct reward_judge *j, const struct lm_request *q, struct error *err)
+{
+    uint64_t hash = 0;
+
+    if (q->sql_model && hf_weights_hash(q->sql_model, &hash, err))
+        return -1;
+    if (j->writer.server)
+        hash = endpoint_key(j->writer.server);
+    if (sql_writer_wanted(q))
+        j->hash = hash_bytes(j->hash, (uint64_t[]){ hash, prompts_hash(&j->writer.prompter.prompts) }, 2 * sizeof hash);
+    return 0;
+}
+
+int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct device *d, struct error *err)
 {
     const char *const files[REWARD_SOURCES] = { q->data, q->valid, q->test, q->sqls };
 
@@ -47,13 +62,20 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
             return -1;
         add_known(j, r);
     }
-    return 0;
+    return sql_writer_open(&j->writer, q, d, err) || hash_writer(j, q, err) ? -1 : 0;
+}
+
+int reward_judge_start(struct reward_judge *j, struct device *d, struct error *err)
+{
+    return sql_writer_start(&j->writer, d, err);
 }
 
 void reward_judge_release(struct reward_judge *j)
 {
     for (int i = 0; i < j->n_known; i++)
         interpretation_sql_release(&j->known[i]);
+    interpretation_sql_release(&j->written);
+    sql_writer_release(&j->writer);
     db_cache_release(&j->databases);
     *j = (struct reward_judge){ 0 };
 }
@@ -138,6 +160,13 @@ static int choose(struct reward_judge *j, const json_t *record, const char *wher
             j->task = task;
             j->judge = functions[i].judge;
         }
+    bool writes = j->writer.request && sql_writer_wanted(j->writer.request);
+    if (writes && j->judge == reward_own_sql)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: completions of the task %s have their own SQL: expected no --sql-model and no --lm",
+                         where, task);
+    if (writes)
+        j->judge = reward_sql_model;
     if (!j->task)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"task\" is \"%.100s\", expected infill, gold, pairs or e2e",
                          where, task);
@@ -206,7 +235,7 @@ static json_t *find_sql(const struct reward_judge *j, const char *db_id, const c
 
     for (int i = 0; i < j->n_known && !sql; i++)
         sql = interpretation_sql_find(&j->known[i], db_id, text);
-    return sql;
+    return sql ? sql : interpretation_sql_find(&j->written, db_id, text);
 }
 
 static bool runs(struct exec_db *db, const char *sql)
@@ -253,16 +282,22 @@ static void release_claims(struct claims *c)
     free(c->sql.sql);
 }
 
+static struct text_items interpretations_of(const struct reward_input *in)
+{
+    struct text_items list = { 0 };
+
+    if (is_infill(in->record))
+        output_infilled(&list, in->text, false);
+    else
+        output_interpretations(&list, in->text, false);
+    return list;
+}
+
 static struct claims claims_in_words(struct reward_judge *j, struct exec_db *db, const struct reward_input *in)
 {
-    struct claims c = { 0 };
+    struct claims c = { .items = interpretations_of(in),
+                        .covered = is_infill(in->record) && output_says_covered(in->text) };
 
-    if (is_infill(in->record)) {
-        output_infilled(&c.items, in->text, false);
-        c.covered = output_says_covered(in->text);
-    } else {
-        output_interpretations(&c.items, in->text, false);
-    }
     for (int i = 0; i < c.items.n; i++) {
         const char *sql = meaning(j, db, database_name(in->record), c.items.items[i]);
         if (sql)
@@ -343,6 +378,41 @@ int reward_known_words(struct reward_judge *j, struct reward *rewards, const str
     (void)err;
     score_all(j, rewards, list, n, false);
     return 0;
+}
+
+/* Asks for the SQL that is not known. */
+static int write_sql(struct reward_judge *j, const struct reward_input *list, int n, struct error *err)
+{
+    struct text_items *interpretations = xcalloc((size_t)n + 1, sizeof *interpretations);
+    struct sql_wish *wishes = NULL;
+    int count = 0, cap = 0;
+
+    for (int i = 0; i < n; i++) {
+        const char *db_id = database_name(list[i].record);
+        interpretations[i] = interpretations_of(&list[i]);
+        for (int k = 0; k < interpretations[i].n; k++) {
+            if (find_sql(j, db_id, interpretations[i].items[k]))
+                continue;
+            GROW(wishes, count, cap);
+            wishes[count++] = (struct sql_wish){ db_id, interpretations[i].items[k] };
+        }
+    }
+    int rc = sql_writer_write(&j->writer, &j->written, wishes, count, false, err);
+    for (int i = 0; i < n; i++)
+        text_items_release(&interpretations[i]);
+    free(interpretations);
+    free(wishes);
+    return rc;
+}
+
+int reward_sql_model(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                     struct error *err)
+{
+    int rc = write_sql(j, list, n, err);
+
+    if (rc == 0)
+        score_all(j, rewards, list, n, false);
+    return rc;
 }
 
 int reward_judge(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,

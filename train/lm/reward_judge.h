@@ -22,6 +22,7 @@
 #include "data/prompt/interpretation_sql.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"
+#include "train/lm/sql_writer.h"
 
 /* recall and precision concern the golds that the completion is to find. A ratio of nothing is 1 if nothing was to be
  * found and nothing was written, else 0. A program sets `value` alone: the ratios are then NAN. */
@@ -38,14 +39,14 @@ struct reward_input {
 
 struct reward_judge;
 
-/* Fills rewards [n]. Returns 0, or -1 with err. */
+/* Fills rewards [n]. Returns 0, 1 when a signal stopped the SQL model's server, or -1 with err. */
 typedef int reward_function(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
                             struct error *err);
 
 /* reward_own_sql runs the statements in the completion: tasks pairs and e2e. reward_known_words looks up the SQL of
  * each interpretation by database and words, in the records and in --sqls, and takes the first statement that runs:
- * tasks infill and gold. */
-reward_function reward_own_sql, reward_known_words;
+ * tasks infill and gold. reward_sql_model does the same, and asks a model for the SQL of all other interpretations. */
+reward_function reward_own_sql, reward_known_words, reward_sql_model;
 
 /* Start as { 0 }. */
 enum { REWARD_SOURCES = 4 };
@@ -59,11 +60,16 @@ struct reward_judge {
     struct db_cache databases;
     struct interpretation_sql known[REWARD_SOURCES];
     int n_known;
-    uint64_t hash; /* of all known SQL and all checked golds */
+    struct sql_writer writer;          /* for reward_sql_model */
+    struct interpretation_sql written; /* by the writer so far */
+    uint64_t hash;                     /* of all known SQL and all checked golds */
 };
 
-/* Reads the SQL in all files of the request. -1 with EXIT_CODE_DATA. Release j either way. */
-int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct error *err);
+/* Reads the SQL in all files of the request, and opens the SQL model without memory of the device. -1 with
+ * EXIT_CODE_DATA, or the code of the model. Release j either way. */
+int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct device *d, struct error *err);
+/* Loads the SQL model, if there is one. */
+int reward_judge_start(struct reward_judge *j, struct device *d, struct error *err);
 /* By execution: checks that all records of data, which were kept, have a database, golds that run and differ, and the
  * task of the first record that was checked. -1 with EXIT_CODE_DATA, naming file and id of the first that does not. */
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);

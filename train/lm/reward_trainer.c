@@ -124,8 +124,8 @@ static struct engine_request ask(const struct reward_trainer *t, const struct lm
     return engine_ask(&t->lm.model, e->text.ids.items, lm_text_prompt_length(&e->text));
 }
 
-static void keep_completion(struct reward_completion *a, const struct lm_example *e, const struct engine_completion *output,
-                            double reward)
+static void keep_completion(struct reward_completion *a, const struct lm_example *e,
+                            const struct engine_completion *output, double reward)
 {
     init_completion(a, e->text.ids.items, lm_text_prompt_length(&e->text), output->steps);
     memcpy(a->ids + a->prompt, output->out.items, (size_t)output->out.count * sizeof *a->ids);
@@ -241,6 +241,9 @@ int reward_sample(struct reward_trainer *t, struct error *err)
     int rc = run_engine(t, list, n, &set, err);
     if (rc == 0)
         rc = keep_groups(t, examples, n, list, err);
+    if (rc > 0)
+        rc = error_set(err, stop_exit_code(),
+                       "a signal ended the requests to --lm: --resume continues from the last checkpoint");
     for (int i = 0; i < n * set.answers; i++)
         engine_completion_release(&answers[i]);
     free(answers);
@@ -727,8 +730,15 @@ static int check_request(const struct lm_request *q, struct error *err)
 
     if (!q->db && !s->program)
         return error_set(err, EXIT_CODE_USAGE, "expected --db, or --reward-program, which needs no databases");
-    if (q->sqls && s->program)
-        return error_set(err, EXIT_CODE_USAGE, "--sqls and --reward-program cannot be used together");
+    if (s->program && (q->sqls || sql_writer_wanted(q)))
+        return error_set(err, EXIT_CODE_USAGE, "--%s and --reward-program cannot be used together",
+                         q->sqls        ? "sqls"
+                         : q->sql_model ? "sql-model"
+                                        : "lm");
+    if (q->sql_model && q->server.url)
+        return error_set(err, EXIT_CODE_USAGE, "--sql-model and --lm cannot be used together");
+    if (endpoint_check(&q->server, err))
+        return -1;
 
     if (s->kl > 0 && (s->method != METHOD_LORA || s->head == HEAD_FULL))
         return error_set(err, EXIT_CODE_USAGE,
@@ -756,12 +766,14 @@ static int open_judge(struct reward_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->lm.request;
 
-    if (reward_judge_open(&t->judge, q, err) || reward_judge_check(&t->judge, &t->lm.train, q->data, err) ||
+    if (reward_judge_open(&t->judge, q, &t->lm.run.device, err) ||
+        reward_judge_check(&t->judge, &t->lm.train, q->data, err) ||
         (q->valid && reward_judge_check(&t->judge, &t->lm.valid, q->valid, err)) ||
         (q->test && reward_judge_check(&t->judge, &t->test, q->test, err)))
         return -1;
     t->lm.run.data_hash = hash_bytes(t->lm.run.data_hash, &t->judge.hash, sizeof t->judge.hash);
     t->lm.run.data_hash = hash_bytes(t->lm.run.data_hash, &t->test.hash, sizeof t->test.hash);
+    t->lm.run.model_bytes += t->judge.writer.model_bytes;
     return 0;
 }
 
@@ -793,7 +805,8 @@ static int open_trainer(void *trainer, struct error *err)
 static int start_trainer(void *trainer, struct error *err)
 {
     struct reward_trainer *t = trainer;
-    return lm_start(&t->lm, err) || open_start(t, err) ? -1 : 0;
+    return lm_start(&t->lm, err) || open_start(t, err) || reward_judge_start(&t->judge, &t->lm.run.device, err) ? -1
+                                                                                                                : 0;
 }
 
 static void close_trainer(void *trainer)
