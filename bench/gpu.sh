@@ -37,7 +37,7 @@ programs=(bench_kernels)
 for row in ${rows//,/ }; do
     case $row in
     X[124]) ops+=(test_ops) models+=(test_bert test_gate_devices) programs+=(bench_encoder ambit-data) ;;
-    G[123]) ops+=(test_ops_graph) models+=(test_gat test_thesis) programs+=(bench_gat) ;;
+    G[123]) ops+=(test_ops_graph) models+=(test_gat test_pooled_classifiers) programs+=(bench_gat) ;;
     L[124] | O | M | D[1-5] | T[34])
         parity=1
         ops+=(test_ops_lora) models+=(test_llama test_engine test_engine_forced test_engine_gold test_lora test_lm_train)

@@ -26,7 +26,7 @@ static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
     CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis",
-                  "contrast sets, or the labels of the GATekeeper thesis", .group = "generation"),
+                  "contrast sets, or the labels of Skadborg and Mortensen's thesis", .group = "generation"),
     REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases in the test split"),
     REAL_OPTION("valid-share", AT(valid_share), "X", 0.01, 0.5, "share of the databases in the validation split"),
     SEED_OPTION(AT(seed), "random seed"),
@@ -82,7 +82,7 @@ const struct command command_contrast = {
         "(clear). Splits share no database and no question. The slice \"hard-negative\" holds the same questions "
         "on schemas with at most one alternative. Guide: docs/guides/detector-data.md.",
     .examples = { "ambit-data contrast --ambiqt ambiqt --spider spider -o contrast --seed 1",
-                  "ambit-data contrast --ambiqt ambiqt --spider spider --labels thesis -o thesis" },
+                  "ambit-data contrast --ambiqt ambiqt --spider spider --labels thesis -o published" },
     .files = files,
     .run = run,
 };

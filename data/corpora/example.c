@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "hard-negative", "thesis", "custom" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "hard-negative", "skadborg-mortensen", "custom" };
 
 const char *example_slice_name(enum example_slice s)
 {
@@ -101,7 +101,7 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     if ((kind = get_word(o, "type", names, SIA_TYPES, where, err)) < 0)
         return -1;
     e->type = (enum sia_type)kind;
-    int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
+    int named = e->ambiguous && e->slice != EXAMPLE_SKADBORG_MORTENSEN ? 2 : 0;
     return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
 }
 

@@ -17,10 +17,17 @@
  *
  * - EXAMPLE_CONTRAST: contrast set; labels are balanced for each question and each schema.
  * - EXAMPLE_HARD_NEGATIVE: hard negative; never ambiguous, because the schema has at most one of the alternatives.
- * - EXAMPLE_THESIS: labelled by the rule of Skadborg and Mortensen (Aalborg University), for reproduction only.
+ * - EXAMPLE_SKADBORG_MORTENSEN: labelled by the rule of Skadborg and Mortensen (Aalborg University), for reproduction
+ * only.
  * - EXAMPLE_CUSTOM: labelled by people, or a question of a data folder that is labelled for linguistic ambiguity.
  */
-enum example_slice { EXAMPLE_CONTRAST, EXAMPLE_HARD_NEGATIVE, EXAMPLE_THESIS, EXAMPLE_CUSTOM, EXAMPLE_SLICES };
+enum example_slice {
+    EXAMPLE_CONTRAST,
+    EXAMPLE_HARD_NEGATIVE,
+    EXAMPLE_SKADBORG_MORTENSEN,
+    EXAMPLE_CUSTOM,
+    EXAMPLE_SLICES
+};
 /* Returns the slice as written in data folders. */
 const char *example_slice_name(enum example_slice s);
 

@@ -113,7 +113,7 @@ static void add_question(struct example_list *l, const struct spider_question *q
 
     e.id = "";
     e.sql[e.n_sql++] = sql;
-    e.slice = EXAMPLE_THESIS;
+    e.slice = EXAMPLE_SKADBORG_MORTENSEN;
     e.type = SIA_COLUMN;
     for (int i = 0; i < n; i++)
         if (synonyms_find(s, q->db_id, columns[i].table, columns[i].column))

@@ -169,7 +169,7 @@ static bool belongs(const struct example *e, enum probe_set set)
     case PROBE_PRESENCE:
         return e->slice == EXAMPLE_HARD_NEGATIVE || (e->slice == EXAMPLE_CONTRAST && e->ambiguous);
     case PROBE_GATEKEEPER:
-        return e->slice == EXAMPLE_THESIS;
+        return e->slice == EXAMPLE_SKADBORG_MORTENSEN;
     default:
         return e->slice == EXAMPLE_CUSTOM;
     }

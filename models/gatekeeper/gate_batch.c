@@ -376,14 +376,14 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
 /* Appends as many of n tokens as fit before the last one. */
 static void put_cut(struct text_builder *b, const int32_t *tokens, int n)
 {
-    int room = least(GATE_THESIS_TOKENS, b->layout->max_positions) - 1 - b->lengths.v[b->lengths.n - 1];
+    int room = least(GATE_PUBLISHED_TOKENS, b->layout->max_positions) - 1 - b->lengths.v[b->lengths.n - 1];
 
     for (int i = 0; i < least(n, room); i++)
         put(b, tokens[i], 0);
 }
 
 /* Writes the text as a string with special tokens, to which the tokenizer adds its own. */
-static void add_thesis(struct text_builder *b, const struct gate_item *item, int node, const struct gate_word *word)
+static void add_published(struct text_builder *b, const struct gate_item *item, int node, const struct gate_word *word)
 {
     const struct gate_layout *l = b->layout;
     const struct token_table *t = &item->schema->element;
@@ -408,8 +408,8 @@ void text_add_judged(struct text_builder *b, const struct gate_item *item, int n
 {
     const struct gate_word *word = &b->layout->words[relevant];
 
-    if (b->layout->texts == TEXTS_THESIS) {
-        add_thesis(b, item, node, word);
+    if (b->layout->texts == TEXTS_PUBLISHED) {
+        add_published(b, item, node, word);
         return;
     }
     begin_element(b, item, node, word->n);

@@ -9,8 +9,8 @@
  *
  * Some models compute states from a second text, once they know the element's relevance:
  *   TEXTS_RELEVANCE  [CLS] question [SEP] element [SEP] word
- *   TEXTS_THESIS     [CLS] [CLS] question [SEP] element [SEP] word [SEP] [SEP]
- * The word is "relevant" or "irrelevant". In TEXTS_THESIS all segments are 0, and texts are truncated to 128 tokens.
+ *   TEXTS_PUBLISHED     [CLS] [CLS] question [SEP] element [SEP] word [SEP] [SEP]
+ * The word is "relevant" or "irrelevant". In TEXTS_PUBLISHED all segments are 0, and texts are truncated to 128 tokens.
  */
 #ifndef MODELS_GATEKEEPER_GATE_BATCH_H
 #define MODELS_GATEKEEPER_GATE_BATCH_H
@@ -24,7 +24,7 @@
 
 /* Tokens of a `schema` sequence besides names: [CLS], two [SEP], colon, the mark after a column, and a spare one. */
 enum { GATE_SEPARATORS = 6 };
-enum { GATE_WORD_TOKENS = 8, GATE_THESIS_TOKENS = 128 };
+enum { GATE_WORD_TOKENS = 8, GATE_PUBLISHED_TOKENS = 128 };
 struct gate_word {
     int32_t ids[GATE_WORD_TOKENS], n;
 };
@@ -39,7 +39,7 @@ struct gate_layout {
     int least_room;   /* tokens reserved for the question; longer elements are truncated */
     int max_name;     /* max tokens of a name, so that a table's and a column's name fit */
     enum gate_texts texts;
-    struct gate_word words[2]; /* TEXTS_RELEVANCE, TEXTS_THESIS: "irrelevant", "relevant" */
+    struct gate_word words[2]; /* TEXTS_RELEVANCE, TEXTS_PUBLISHED: "irrelevant", "relevant" */
 };
 int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int max_positions, enum gate_encode encode,
                      struct error *err);

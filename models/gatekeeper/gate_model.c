@@ -151,8 +151,9 @@ void gate_model_release(struct gate_model *m)
 
 struct schema_input_settings gate_model_input(const struct gate_model *m, bool pairs)
 {
-    return (
-        struct schema_input_settings){ .graph = m->graph, .pairs = pairs, .bare = m->net.config.texts == TEXTS_THESIS };
+    return (struct schema_input_settings){ .graph = m->graph,
+                                           .pairs = pairs,
+                                           .bare = m->net.config.texts == TEXTS_PUBLISHED };
 }
 
 double gate_probability(const struct gate_model *m, double logit)

@@ -62,7 +62,7 @@ static void init_layer(struct gat_layer *l, const struct gatekeeper_config *g, s
 }
 
 /* Matrices of GAT layers have type dtype; the rest is F32. */
-static void thesis_init(struct gatekeeper *g, struct param_builder *p, enum dtype dtype)
+static void pooled_init(struct gatekeeper *g, struct param_builder *p, enum dtype dtype)
 {
     const struct gatekeeper_config *k = &g->config;
     bool bert_only = k->classifier == CLASSIFIER_BERT_ONLY;
@@ -135,7 +135,7 @@ static struct tensor *features_of(struct ctx *c, const struct gatekeeper *g, str
     return op_reshape(c, op_activation(c, r, ACT_SIGMOID), 2, shape);
 }
 
-static struct gate_scores thesis_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
+static struct gate_scores pooled_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
                                           const struct gate_graph *graph)
 {
     const struct gatekeeper_config *k = &g->config;
@@ -277,7 +277,7 @@ void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *confi
     init_relevance(g, p, a, dtype);
     g->gat = arena_alloc(a->host, (size_t)config->gat_layers * sizeof *g->gat);
     if (config->classifier != CLASSIFIER_PAIR) {
-        thesis_init(g, &classifier, dtype);
+        pooled_init(g, &classifier, dtype);
         return;
     }
     for (int i = 0; i < config->gat_layers; i++)
@@ -425,5 +425,5 @@ struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g
                                        const struct gate_graph *graph)
 {
     return g->config.classifier == CLASSIFIER_PAIR ? classify_pairs(c, g, gatekeeper_as(c, states, F32), graph)
-                                                   : thesis_classify(c, g, states, graph);
+                                                   : pooled_classify(c, g, states, graph);
 }

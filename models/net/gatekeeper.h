@@ -39,7 +39,7 @@ enum gate_classifier {
 enum gate_texts {
     TEXTS_QUALIFIED, /* the element */
     TEXTS_RELEVANCE, /* the element and a word for its relevance */
-    TEXTS_THESIS     /* the bare name and that word, as in the released code of Skadborg and Mortensen */
+    TEXTS_PUBLISHED  /* the bare name and that word, as in the released code of Skadborg and Mortensen */
 };
 enum gate_features { FEATURES_STATES, FEATURES_RELEVANCE };
 enum gate_pool { GATE_POOL_ATTENTION, GATE_POOL_MEAN, GATE_POOL_SUM };

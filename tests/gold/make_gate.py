@@ -1,6 +1,6 @@
 """Writes gate/: what transformers reads of 20 pairs of a question and an element, in f64, a small vocabulary beside it.
 
-Each pair is read twice, as the thesis' released code does: by a cross-encoder for its relevance, then, by an encoder of
+Each pair is read twice, as the released code of Skadborg and Mortensen does: by a cross-encoder for its relevance, then, by an encoder of
 other weights, as a string that has the special tokens in it already.  Weights are the formulas of formula.py.
 """
 import os

@@ -15,7 +15,7 @@ static const struct gate_world_settings compat = { .encode = ENCODE_ELEMENT,
                                                    .classifier = CLASSIFIER_GAT_MEAN,
                                                    .pool = GATE_POOL_MEAN,
                                                    .graph = GRAPH_REPRODUCTION,
-                                                   .texts = TEXTS_THESIS };
+                                                   .texts = TEXTS_PUBLISHED };
 
 /* team(id key, name, City), band(id key, name, team, team_id -> team.id). A column has the name of a table. */
 static void two_tables(struct schema *s)
@@ -180,7 +180,7 @@ static void check_texts(const struct gate_world_settings *kind, int n_question, 
     text_builder_reset(&b, l);
     text_add_judged(&b, &item, node, relevant);
     want(&x, &l->cls, 1, 0);
-    if (kind->texts == TEXTS_THESIS)
+    if (kind->texts == TEXTS_PUBLISHED)
         want(&x, &l->cls, 1, 0);
     want(&x, question, kept, 0);
     if (kind->texts == TEXTS_RELEVANCE) {
@@ -195,24 +195,24 @@ static void check_texts(const struct gate_world_settings *kind, int n_question, 
         want(&x, word->ids, word->n, 0);
         want(&x, &l->sep, 1, 0);
     }
-    if (kind->texts == TEXTS_THESIS)
+    if (kind->texts == TEXTS_PUBLISHED)
         want(&x, &l->sep, 1, 0);
     check_sequence(&b, x.tokens, x.segments, x.n);
     text_builder_release(&b);
     close_question(&w, &q);
 }
 
-/* In TEXTS_THESIS, texts are truncated at 128 tokens. In TEXTS_RELEVANCE only the question is truncated. */
+/* In TEXTS_PUBLISHED, texts are truncated at 128 tokens. In TEXTS_RELEVANCE only the question is truncated. */
 static void test_texts(void **state)
 {
-    struct gate_world_settings thesis = compat, own = { .encode = ENCODE_ELEMENT, .texts = TEXTS_RELEVANCE };
+    struct gate_world_settings published = compat, own = { .encode = ENCODE_ELEMENT, .texts = TEXTS_RELEVANCE };
 
     (void)state;
-    check_texts(&thesis, 3, 3, true);
-    check_texts(&thesis, 3, 3, false);
-    thesis.max_positions = 512;
-    check_texts(&thesis, 90, 90, false);
-    check_texts(&thesis, 200, 125, false); /* 128 without two [CLS] and the last [SEP] */
+    check_texts(&published, 3, 3, true);
+    check_texts(&published, 3, 3, false);
+    published.max_positions = 512;
+    check_texts(&published, 90, 90, false);
+    check_texts(&published, 200, 125, false); /* 128 without two [CLS] and the last [SEP] */
     check_texts(&own, 3, 3, true);
     struct gate_world w;
     struct gate_question q;
@@ -299,9 +299,9 @@ static void check_readings(enum gate_texts texts, int embedder)
 static void test_readings(void **state)
 {
     (void)state;
-    check_readings(TEXTS_THESIS, 0);
+    check_readings(TEXTS_PUBLISHED, 0);
     check_readings(TEXTS_RELEVANCE, 0);
-    check_readings(TEXTS_THESIS, 1);
+    check_readings(TEXTS_PUBLISHED, 1);
 }
 
 /* A checkpoint's meta data have all fields. Without them, the defaults apply. */
@@ -320,7 +320,7 @@ static void test_meta(void **state)
     assert_string_equal(json_string_value(json_object_get(o, "texts")), "published");
     assert_int_equal(gate_model_from_json(o, &back, "a model", &err), 0);
     assert_int_equal(back.graph, GRAPH_REPRODUCTION);
-    assert_int_equal(back.config.texts, TEXTS_THESIS);
+    assert_int_equal(back.config.texts, TEXTS_PUBLISHED);
     assert_int_equal(back.config.embedder, 1);
     json_object_del(o, "texts");
     json_object_del(o, "embedder");

@@ -49,7 +49,7 @@ static void open_model(struct gate_model *m, struct device *device, float bias)
                                    .encode = ENCODE_ELEMENT,
                                    .classifier = CLASSIFIER_BERT_ONLY,
                                    .pool = GATE_POOL_MEAN,
-                                   .texts = TEXTS_THESIS,
+                                   .texts = TEXTS_PUBLISHED,
                                    .embedder = 1,
                                    .gat_hidden = 8,
                                    .gat_heads = 1,

@@ -29,8 +29,8 @@ struct gate_world_settings {
     int embedder;
 };
 
-/* Every way to read and to judge; the last two have a word for the relevance in their texts, the last one the thesis'
- * merged nodes and second encoder too. */
+/* Every encoding and classifier. The texts of the last two have a word for the relevance. The last one also merges
+ * nodes and has a second encoder, as the released code of Skadborg and Mortensen does. */
 enum { GATE_WORLD_KINDS = 12, GATE_WORLD_OWN_KINDS = 10 };
 extern const struct gate_world_settings gate_world_kinds[GATE_WORLD_KINDS];
 

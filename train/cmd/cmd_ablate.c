@@ -40,8 +40,8 @@ const struct command command_ablate = {
         "--sweep is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "
         "A row that would exceed the limit is left out (exit code 7). Repeat the command to continue a stopped sweep. "
         "The table has means over seeds with 95 % intervals. Guide: docs/guides/adapt-and-compare.md.",
-    .examples = { "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis --dry-run",
-                  "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis" },
+    .examples = { "ambit-train ablate --sweep examples/skadborg-mortensen.yaml -o runs/ablation --dry-run",
+                  "ambit-train ablate --sweep examples/skadborg-mortensen.yaml -o runs/ablation" },
     .files = files,
     .run = run,
 };

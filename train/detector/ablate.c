@@ -599,7 +599,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
         return -1;
     bool linked = row && is_linked(a, &q);
     bool own = q.settings.relevance_word ||
-               q.settings.element_text == GATE_TEXT_THESIS; /* the row's texts differ from those of other rows */
+               q.settings.element_text == GATE_TEXT_PUBLISHED; /* the row's texts differ from those of other rows */
     bool shared =
         row && !own && q.settings.encode == ENCODE_ELEMENT && (linked || q.settings.embedder == EMBEDDER_STOCK);
     if (linked) { /* a qualified text has about the same number of tokens */

@@ -19,8 +19,8 @@ struct gate_settings {
     enum gate_encode encode;
     enum gate_classifier classifier;
     enum gate_features features;
-    enum { GATE_TEXT_QUALIFIED, GATE_TEXT_THESIS } element_text;
-    bool relevance_word; /* in the text of an element; GATE_TEXT_THESIS always has it */
+    enum { GATE_TEXT_QUALIFIED, GATE_TEXT_PUBLISHED } element_text;
+    bool relevance_word; /* in the text of an element; GATE_TEXT_PUBLISHED always has it */
     double random_edges;
     enum gate_pool pool;
     enum graph_mode graph;

@@ -294,7 +294,7 @@ static int prepare_states(void *trainer, struct error *err)
 
 static bool says_word(const struct gate_settings *s)
 {
-    return s->element_text == GATE_TEXT_THESIS || s->relevance_word;
+    return s->element_text == GATE_TEXT_PUBLISHED || s->relevance_word;
 }
 
 /* Merged names and relevance words need texts of single elements, and relevance must be known before the text is. */
@@ -354,9 +354,9 @@ static int check_settings(const struct gate_trainer *t, struct error *err)
     return check_texts(s, err) || check_sources(t, err) ? -1 : 0;
 }
 
-static bool reads_bare(enum graph_mode graph, bool thesis)
+static bool reads_bare(enum graph_mode graph, bool published)
 {
-    return graph == GRAPH_REPRODUCTION || thesis;
+    return graph == GRAPH_REPRODUCTION || published;
 }
 
 /* The embedder must have the linker's sizes. */
@@ -383,12 +383,12 @@ static int check_embedder(const struct gate_trainer *t, struct error *err)
 static int check_linker(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_model *m = &t->linked;
-    bool bare = reads_bare(t->set->graph, t->set->element_text == GATE_TEXT_THESIS);
+    bool bare = reads_bare(t->set->graph, t->set->element_text == GATE_TEXT_PUBLISHED);
 
     if (m->net.config.encode != ENCODE_ELEMENT)
         return error_set(err, EXIT_CODE_USAGE, "--linker %s: expected a run of --encode element, got one of schema",
                          t->linker);
-    if (reads_bare(m->graph, m->net.config.texts == TEXTS_THESIS) != bare)
+    if (reads_bare(m->graph, m->net.config.texts == TEXTS_PUBLISHED) != bare)
         return error_set(err, EXIT_CODE_USAGE, "--linker %s: expected a run that reads %s, got one that reads %s",
                          t->linker, bare ? "bare names" : "qualified names", bare ? "qualified names" : "bare names");
     return t->encoder ? check_embedder(t, err) : 0;
@@ -426,8 +426,8 @@ static int check_word(const struct gate_trainer *t, struct error *err)
 
 static enum gate_texts texts_of(const struct gate_settings *s)
 {
-    if (s->element_text == GATE_TEXT_THESIS)
-        return TEXTS_THESIS;
+    if (s->element_text == GATE_TEXT_PUBLISHED)
+        return TEXTS_PUBLISHED;
     return s->relevance_word ? TEXTS_RELEVANCE : TEXTS_QUALIFIED;
 }
 

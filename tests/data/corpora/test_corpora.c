@@ -261,7 +261,7 @@ static void odd_examples_are_refused(void **state)
         { "\"port\", \"source", "\"bay\", \"source", "\"bay\" is not in tables.json" },
         { "boat.paint", "boat.name", "no element \"boat.name\"" },
         { "\"contrast\"", "\"contrasts\"",
-          "expected one of contrast, hard-negative, thesis, custom, got \"contrasts\"" },
+          "expected one of contrast, hard-negative, skadborg-mortensen, custom, got \"contrasts\"" },
         { "\"type\": \"C\"", "\"type\": \"X\"", "expected one of C, T, J, P" },
         { "\"type\": \"C\"", "\"type\": 3", "type" },
         { "true", "1", "ambiguous" },

@@ -1,4 +1,4 @@
-"""Writes the thesis' classifiers in f64 as torch_geometric computes them: logits and gradients, a file each.
+"""Writes the classifiers of Skadborg and Mortensen in f64 as torch_geometric computes them: logits and gradients, a file each.
 
 gat_mean    two GATConv layers with their heads averaged, ELU after each, a mean over the nodes of each graph
 gat_cat     heads side by side, a layer norm before ELU, a sum over the nodes

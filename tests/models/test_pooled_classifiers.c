@@ -1,5 +1,5 @@
-/* Compares the classifiers of Skadborg and Mortensen with torch_geometric's layers (gold/make_thesis.py): logits and
- * all gradients. */
+/* Compares the classifiers of Skadborg and Mortensen with torch_geometric's layers (gold/make_pooled_classifiers.py):
+ * logits and all gradients. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
