@@ -118,7 +118,11 @@ static const struct {
     { "debug", "verbose" },       { "log-level", "verbose" },
 };
 
-void option_suggest(char *text, size_t size, const struct option *table, const char *typed)
+enum { OPTION_SUGGESTION = 192 };
+
+/* Writes ", did you mean --A or --B?" for an unknown name: the table's options by synonyms that other programs use, or
+ * else the closest name; "" if there is none. */
+static void option_suggest(char *text, size_t size, const struct option *table, const char *typed)
 {
     const char *nearest = option_nearest(table, typed);
     int n = 0, length = 0;

@@ -19,10 +19,6 @@ void nearest_try(struct nearest *best, const char *typed, const char *known);
 int option_find(const struct option *table, const char *name, size_t n);
 int option_count(const struct option *table);
 const char *option_nearest(const struct option *table, const char *typed);
-/* Writes ", did you mean --A or --B?" for an unknown name: the table's options by synonyms that other programs use, or
- * else the closest name; "" if there is none. */
-enum { OPTION_SUGGESTION = 192 };
-void option_suggest(char *text, size_t size, const struct option *table, const char *typed);
 
 /* The kind of value that follows an option.  EXPECT_FILE and EXPECT_FOLDER are paths. */
 enum expected { EXPECT_NOTHING, EXPECT_WORDS, EXPECT_VALUE, EXPECT_FILE, EXPECT_FOLDER };

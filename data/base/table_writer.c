@@ -8,7 +8,8 @@
 
 enum { DIGITS = 9, WORD = 16 };
 
-void table_put_text(FILE *out, const char *text)
+/* Writes a text as a cell. */
+static void table_put_text(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
         fputs(text, out);

@@ -326,7 +326,7 @@ struct tensor *llama_batch_nll(struct ctx *c, const struct llama *net, const str
     return op_linear_nll(c, hidden_rows(c, net, b), net->head.w, &net->head.lora, targets, net->config.logit_cap);
 }
 
-void t5_batch_clear(struct t5_batch *b)
+static void t5_batch_clear(struct t5_batch *b)
 {
     b->source.n_tokens = b->source.n_seqs = b->answer.n_tokens = b->answer.n_seqs = 0;
 }

@@ -71,7 +71,6 @@ struct t5_batch {
     int64_t cap_targets;
 };
 
-void t5_batch_clear(struct t5_batch *b);
 void t5_batch_release(struct t5_batch *b);
 /* Appends a text of n tokens: a prompt, and its completion from the first k with answer[k] on. */
 void t5_batch_add(struct t5_batch *b, const struct t5_config *g, const int32_t *ids, const uint8_t *answer, int64_t n);

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dte_words_at(const struct dte_item *item, int start, int end, int *from, int *to)
-{
-    for (*from = 0; *from < item->n_words && item->words[*from].end <= start;)
-        ++*from;
-    for (*to = *from; *to < item->n_words && item->words[*to].start < end;)
-        ++*to;
-}
-
 bool dte_value_covers(const struct dte_item *item, const struct tag_concept *value, int word)
 {
     const struct tag_question *q = item->question;

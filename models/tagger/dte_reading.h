@@ -37,8 +37,6 @@ void dte_reading_add(struct dte_reading *r, int window, const struct dte_window_
 void dte_reading_finish(struct dte_reading *r);
 void dte_reading_release(struct dte_reading *r);
 
-/* Words that overlap code points [start, end): *from to *to - 1. */
-void dte_words_at(const struct dte_item *item, int start, int end, int *from, int *to);
 /* Whether an occurrence of the value covers the word. */
 bool dte_value_covers(const struct dte_item *item, const struct tag_concept *value, int word);
 /* Name of a table or column. */

@@ -58,8 +58,9 @@ int dte_spec_from_json(const json_t *o, struct dte_spec *s, const char *where, s
     return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" for a tagger", where);
 }
 
-/* Declares the parameters in arenas that only measure. */
-size_t dte_model_bytes(const struct dte_spec *spec, enum optimizer optimizer)
+/* Bytes of the parameters on the device, with the optimizer's gradients, masters and state. The parameters are declared
+ * in arenas that only measure. */
+static size_t dte_model_bytes(const struct dte_spec *spec, enum optimizer optimizer)
 {
     struct params params = { 0 };
     struct arena host = { 0 }, data;

@@ -37,8 +37,6 @@ struct dte_model {
 /* Bytes beside the parameters for the state of a training. */
 enum { DTE_MODEL_EXTRA = 4096 };
 
-/* Bytes of the parameters on the device, with the optimizer's gradients, masters and state. */
-size_t dte_model_bytes(const struct dte_spec *spec, enum optimizer optimizer);
 /* Takes memory and declares the parameters; their values are undefined. Takes the tokenizer, also on failure. */
 int dte_model_init(struct dte_model *m, struct device *device, const struct dte_spec *spec, enum optimizer optimizer,
                    struct tokenizer *tokenizer, struct error *err);

@@ -37,7 +37,7 @@ void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn,
     workspace_raise(&m->most, workspace_measure(m->work, fn, arg));
 }
 
-void measurement_release(struct measurement *m)
+static void measurement_release(struct measurement *m)
 {
     free(m->known);
     *m = (struct measurement){ 0 };

@@ -40,7 +40,6 @@ struct measurement {
 };
 
 void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn, void *arg);
-void measurement_release(struct measurement *m);
 
 /* Settings of the run itself. */
 struct run_settings {
