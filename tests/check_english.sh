@@ -3,6 +3,7 @@
 # usage: check_english.sh [ROOT]                fails where a folder is worse than its row of check_english.txt
 #        check_english.sh --update [ROOT]       lowers the rows of check_english.txt to the present counts
 #        check_english.sh --list FILE...        prints each breach with its place
+#        check_english.sh --table [ROOT]        prints words, "what" in 1,000 words and the longest sentence of each folder
 #        check_english.sh --titles RANGE        checks the titles of commits: "layer: imperative title", at most 72 characters
 #
 # Four counts are taken for each folder: "what" in 1,000 words, sentences of more than 30 words, sentences that open with a free
@@ -15,6 +16,7 @@ mode=check
 case ${1:-} in
 --update) mode=update && shift ;;
 --list) mode=list && shift ;;
+--table) mode=table && shift ;;
 --titles) mode=titles && shift ;;
 esac
 if [ "$mode" = titles ]; then
@@ -61,6 +63,8 @@ function sentence(text, end, words, word, i) {
     sub(/^[ *>#|-]+/, "", text)
     words = split(text, word, /[ \t]+/)
     total[folder(FILENAME)] += words
+    if (words > longest[folder(FILENAME)])
+        longest[folder(FILENAME)] = words
     for (i = 1; i <= words; i++)
         if (tolower(word[i]) ~ /^[("]?what[,.:;?)]?$/)
             whats[folder(FILENAME)]++
@@ -146,13 +150,17 @@ END {
     flush()
     for (f in total) {
         rate = int(1000 * whats[f] / total[f] * 10 + .5) / 10
-        printf "%s%s %.1f %d %d %d\n", list ? "# " : "", f, rate, count[f, 2], count[f, 3], count[f, 4]
+        if (table)
+            printf "%s %d %.1f %d %d\n", f, total[f], rate, longest[f], count[f, 4]
+        else
+            printf "%s%s %.1f %d %d %d\n", list ? "# " : "", f, rate, count[f, 2], count[f, 3], count[f, 4]
     }
 }'
 name='BEGIN { name[2] = "long sentence"; name[3] = "riddle"; name[4] = "long line" }'
-counts=$(awk -v list="$([ "$mode" = list ] && echo 1 || echo 0)" "$name $awk_program" "${files[@]}")
+counts=$(awk -v list="$([ "$mode" = list ] && echo 1 || echo 0)" -v table="$([ "$mode" = table ] && echo 1 || echo 0)" "$name $awk_program" "${files[@]}")
 case $mode in
 list) printf '%s\n' "$counts" | sort -t: -k1,1 -k2,2n ;;
+table) printf '%s\n' "$counts" | sort ;;
 update)
     printf '%s\n' "$counts" | awk '$2 > 3 || $3 || $4 || $5' | sort >"$here/check_english.txt"
     echo "english: $(wc -l <"$here/check_english.txt") folders are above the limits"
