@@ -1,3 +1,7 @@
+/*
+ * An activation of each element. The record keeps x, from which the backward computes the slope; y may then be
+ * released with its block.
+ */
 #include "kernels/kernels.h"
 
 struct activation_node {

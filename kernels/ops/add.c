@@ -1,3 +1,7 @@
+/*
+ * The sum of two tensors, and the sum in place of decoders, which has no record. The gradient of the output is that of
+ * both inputs: one input gets a copy, and the other takes its memory over, without a copy.
+ */
 #include "kernels/kernels.h"
 
 struct add_node {
@@ -12,6 +16,7 @@ static void add_backward(struct ctx *c, struct node *node)
 
     struct destination db = destination_of(c, n->b);
     RUN(c, accumulate, db, dy);
+    /* The move comes last, since it may hand the memory of dy to a. */
     tape_move_grad(c, n->a, dy);
 }
 

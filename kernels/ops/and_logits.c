@@ -1,3 +1,7 @@
+/*
+ * The logit of the probability that two independent events both happen, from their logits. The backward recomputes it
+ * from the inputs, one gradient at a time.
+ */
 #include "kernels/kernels.h"
 
 struct and_logits_node {

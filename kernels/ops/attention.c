@@ -1,3 +1,8 @@
+/*
+ * Bidirectional attention within sequences. Self-attention passes one tensor as q and kv, with three parts of each
+ * row; cross-attention passes two, with k and v in the parts of kv. The record keeps log sum exp of each row, from
+ * which the backward computes the weights again. A weight matrix is never stored.
+ */
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -17,6 +22,7 @@ static void attention_backward(struct ctx *c, struct node *node)
     const struct seqs *qs = &n->qs, *ks = &n->ks;
     const struct attention_form *form = &n->form;
 
+    /* With one tensor, dq covers the gradients of all three parts. */
     if (n->kv != n->q)
         dkv = destination_of(c, n->kv);
     if (form->bias)
@@ -50,6 +56,7 @@ struct tensor *op_attention(struct ctx *c, struct tensor *q, struct tensor *kv, 
     check_shapes(q, kv, qs, ks, form);
     int64_t rows = q->shape[0], width = q == kv ? tensor_cols(q) / 3 : tensor_cols(q);
     struct attention_form own = *form, *now = &own;
+    /* The record keeps the form of this step: its dropout and its scale, which may have been left to the default. */
     own.p = c->training ? form->p : 0;
     int64_t dim = width / form->heads;
     own.scale = form->scale != 0 ? form->scale : 1.0f / sqrtf((float)dim);

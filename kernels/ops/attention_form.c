@@ -1,3 +1,6 @@
+/*
+ * The common part of attention ops with masks by position: defaults of the form, and checks of shapes and types.
+ */
 #include "kernels/ops/attention_form.h"
 
 #include <math.h>

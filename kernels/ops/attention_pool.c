@@ -1,3 +1,7 @@
+/*
+ * Attention pooling: a softmax of gates within each segment weighs its rows. The record keeps the weights, which are
+ * one number for each row.
+ */
 #include "kernels/kernels.h"
 
 struct attention_pool_node {

@@ -1,3 +1,7 @@
+/*
+ * Binary cross-entropy of logits with weights of classes and elements, summed to one number. Target and weight are
+ * inputs without a gradient.
+ */
 #include "kernels/kernels.h"
 
 struct bce_node {

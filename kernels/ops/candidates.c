@@ -1,3 +1,7 @@
+/*
+ * The best tokens of each row of a decoding step, and their store for callers that ask for alternatives. Neither op
+ * has a record: decoding is not differentiated.
+ */
 #include "kernels/kernels.h"
 
 struct candidates op_candidates(struct ctx *c, const struct decode_state *s, const struct decode_step *step,

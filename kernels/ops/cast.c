@@ -1,3 +1,6 @@
+/*
+ * A conversion between float types. The backward converts the gradient to the type of x, and adds it.
+ */
 #include "kernels/kernels.h"
 
 struct cast_node {

@@ -1,3 +1,7 @@
+/*
+ * Causal attention with groups of heads, prefixes, windows and capped scores. The record keeps log sum exp of each row
+ * and no weights.
+ */
 #include "kernels/ops/attention_form.h"
 
 #include "kernels/device.h"
@@ -28,6 +32,7 @@ static void causal_attention_backward(struct ctx *c, struct node *node)
     const struct causal *s = &n->s;
     const struct attention_form *form = &n->form;
 
+    /* Sums of dq to which several blocks add need memory of their own until the kernel is done. */
     size_t mark = arena_mark(c->step);
     struct tensor *sums = room_for_sums(c, n, dq.t != NULL);
 
@@ -61,6 +66,8 @@ struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tenso
 
     RUN(c, causal_attention, y, lse, q, k, v, s, f);
     if (tape_needs(c, y, q, k, v, f->bias)) {
+        /* Only a step of training has a record. It computes all keys itself, so that there are no cached ones behind
+         * the queries. */
         CHECK(q->shape[0] <= k->shape[0], "causal_attention: a record for %lld queries and %lld keys",
               (long long)q->shape[0], (long long)k->shape[0]);
         CHECK(!s->prefix_len || tensor_size(s->last) == s->qs.n, "causal_attention: a record of prefixes needs last");

@@ -1,3 +1,8 @@
+/*
+ * A linear-chain conditional random field: log partition function, negative log likelihood, best tagging. The
+ * likelihood of the allowed taggings is the difference of two partition functions, one of them over the allowed tags
+ * alone (Tsuboi et al. 2008). Both share the backward.
+ */
 #include "kernels/kernels.h"
 
 struct crf_node {
@@ -31,6 +36,7 @@ static void crf_backward(struct ctx *c, struct node *node)
     const struct seqs *s = &n->s;
     const struct crf *m = &n->m;
     size_t mark = arena_mark(c->step);
+    /* Each sequence writes a row of its own, and the rows are added in order. */
     struct tensor *sums = dw.t ? tensor_new2(c, F32, s->n, tensor_size(m->weights)) : NULL;
 
     RUN(c, crf_log_z_backward, de, sums, node->out->grad, n->alpha, n->e, n->allowed, s, m);

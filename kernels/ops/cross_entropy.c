@@ -1,3 +1,6 @@
+/*
+ * Cross-entropy of rows with a target class, summed to one number. The record keeps log sum exp of each row.
+ */
 #include "kernels/kernels.h"
 
 struct cross_entropy_node {

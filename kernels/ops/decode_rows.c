@@ -1,3 +1,7 @@
+/*
+ * Ops on the state of decoding: the start of requests, the next tokens of rows, and runs of tokens that a grammar
+ * forces. The host knows shapes only; all numbers stay on the device.
+ */
 #include "kernels/kernels.h"
 
 void op_decode_start(struct ctx *c, const struct decode_state *s, const struct decode_start *start, bool beams)

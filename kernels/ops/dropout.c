@@ -1,3 +1,7 @@
+/*
+ * Dropout. A mask is not stored: it follows from the step's random key and the site, the number of the dropout within
+ * the step. The backward draws it again.
+ */
 #include "kernels/kernels.h"
 
 struct dropout_node {

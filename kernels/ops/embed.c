@@ -1,3 +1,7 @@
+/*
+ * The sum of rows of up to four tables, such as words, positions and segments. The gradient of a table is a scatter of
+ * dy by the ids.
+ */
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -39,6 +43,7 @@ struct tensor *op_embed(struct ctx *c, struct tensor *const *table, const struct
     }
     struct tensor *y = tensor_new2(c, table[0]->dtype, ids[0].n, table[0]->shape[1]);
     RUN(c, embed, y, table, rows, n);
+    /* TAPE_PUSH takes fields by name; this record is filled in a loop and pushed as a whole. */
     if (tape_needs_(c, y, n, table)) {
         rec.node = (struct node){ .out = y, .backward = embed_backward };
         tape_push(c, &rec, sizeof rec);

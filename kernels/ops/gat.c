@@ -1,3 +1,7 @@
+/*
+ * Graph attention with biases of relations. Activation and dropout of the result are part of the op, which saves two
+ * passes over y. The record keeps the coefficients before dropout; masks are drawn again.
+ */
 #include "kernels/kernels.h"
 
 struct gat_node {
@@ -42,6 +46,7 @@ struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *given)
     check_shapes(z, g);
     if (!c->training)
         gat.p = gat.out_p = 0;
+    /* The coefficients and the result each take a site of their own, if they have dropout. */
     uint32_t site = c->site;
     c->site += (uint32_t)(gat.p > 0) + (uint32_t)(gat.out_p > 0);
 

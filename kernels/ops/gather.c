@@ -1,3 +1,7 @@
+/*
+ * Rows of a tensor by their ids, and the reverse: rows added up at their ids. Each is the backward of the other. The
+ * index also lists who asks for each row, so that sums have one order and one writer.
+ */
 #include "kernels/kernels.h"
 
 struct gather_node {
@@ -34,6 +38,7 @@ static void scatter_backward(struct ctx *c, struct node *node)
     if (!dx.t)
         return;
     size_t mark = arena_mark(c->step);
+    /* gather cannot add, so that a second writer goes through scratch. */
     struct tensor *rows = dx.add ? tensor_like(c, n->x) : dx.t;
     RUN(c, gather, rows, dy, ids);
     if (dx.add)

@@ -1,3 +1,7 @@
+/*
+ * A gated linear unit: act(gate) up. y is cheap and large. It is therefore recomputed in the backward (node.remakes):
+ * the kernel of the gradients writes it on its way.
+ */
 #include "kernels/kernels.h"
 
 struct glu_node {

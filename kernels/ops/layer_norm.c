@@ -1,3 +1,7 @@
+/*
+ * Layer norm of x + res. The record keeps mean and rstd, two numbers for each row; the sum is computed again. The
+ * gradients of x and res are equal, and one kernel writes both.
+ */
 #include "kernels/kernels.h"
 
 struct layer_norm_node {

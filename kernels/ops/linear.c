@@ -1,3 +1,7 @@
+/*
+ * A linear map with bias and activation. The record keeps x and, with an activation, its argument. x may be transient;
+ * it is recomputed if the gradient of the weight needs it.
+ */
 #include "kernels/kernels.h"
 
 struct linear_node {
@@ -15,6 +19,7 @@ static void linear_backward(struct ctx *c, struct node *node)
     struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w), db = destination_of(c, n->b);
     struct tensor *dpre = node->out->grad;
 
+    /* The gradient before the activation is scratch of this backward. */
     size_t mark = arena_mark(c->step);
     if (n->pre) {
         dpre = tensor_like(c, n->pre);

@@ -1,3 +1,8 @@
+/*
+ * Linear maps of a decoder. Few rows are a matter of launches: norm, maps, adapters and sum go into at most two
+ * launches for all maps of one x. Many rows are computed by large products, as in training. Both round at the same
+ * places.
+ */
 #include "kernels/ops/low_rank.h"
 
 /* The launches of few rows: products that read x, and, with adapters, products that read their h. */
@@ -34,6 +39,7 @@ static void flush(struct ctx *c, struct linear_group *g)
 
 static void add_first(struct ctx *c, struct launches *l, struct linear_product p)
 {
+    /* A group has a limited number of products; a full one is launched, and the next begins with the same norm. */
     if (l->first.n == GROUP_PRODUCTS)
         flush(c, &l->first);
     l->first.product[l->first.n++] = p;
@@ -47,6 +53,7 @@ static void launch(struct ctx *c, struct launches *l)
 
 static void add_second(struct ctx *c, struct launches *l, struct linear_product p)
 {
+    /* Products of the second launch read results of the first, which must go before. */
     if (l->second.n == GROUP_PRODUCTS)
         launch(c, l);
     l->second.product[l->second.n++] = p;
@@ -193,6 +200,7 @@ static void add_rows(struct ctx *c, struct tensor *y, struct tensor *x, const st
 {
     struct destination sum = { y, true };
 
+    /* Without a bias and an adapter, one product adds to y. */
     if (!m->b && !m->lora.a) {
         RUN(c, matmul, sum, x, false, m->w, true);
         return;

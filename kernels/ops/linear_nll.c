@@ -15,6 +15,7 @@ struct nll_grads {
     struct tensor *dy_b; /* [T, r] F32, or NULL */
 };
 
+/* Rows of a chunk: as many as LOGITS_MAX logits allow. */
 static int64_t chunk_rows(int64_t rows, int64_t cols)
 {
     int64_t n = LOGITS_MAX / (cols ? cols : 1);
@@ -63,6 +64,7 @@ static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struc
     }
     if (g->w.t)
         RUN(c, matmul, g->w, dz, true, &x, false);
+    /* The first chunk stores or adds as the tape says; all later ones add. */
     g->b.add = g->w.add = true;
 }
 
@@ -70,6 +72,7 @@ static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struc
 static void chunks_backward(struct ctx *c, const struct linear_nll_node *n, struct nll_grads *g)
 {
     int64_t rows = n->x->shape[0], cols = n->w->shape[0], most = chunk_rows(rows, cols);
+    /* All logits of a batch would take more memory than the rest of the step. One chunk of them exists at a time. */
     struct tensor *room = tensor_new2(c, F32, most, cols), *room_dz = room;
 
     if (n->x->dtype != F32)
@@ -96,6 +99,7 @@ static void linear_nll_backward(struct ctx *c, struct node *node)
     size_t chunks = arena_mark(c->step);
     chunks_backward(c, n, &g);
     arena_reset(c->step, chunks);
+    /* The adapter's share of dx comes after that of the large product. */
     g.x.add = true;
     if (g.dy_b) {
         struct destination dh = { tensor_like(c, n->low.h), false };

@@ -1,3 +1,7 @@
+/*
+ * x + dropout(h w^T) in f32 beside a network in bf16, as T5 computes its residual stream. The product adds to a copy
+ * of x, so that the sum has no pass of its own. The gradient of x is that of y and is moved.
+ */
 #include "kernels/kernels.h"
 
 struct linear_residual_node {

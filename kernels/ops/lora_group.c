@@ -1,3 +1,8 @@
+/*
+ * Linear maps of one x, each with an adapter: q, k and v, or gate and up. If the A of all adapters lie side by side in
+ * memory, one product computes x A^T for all of them, and one kernel the outputs. Otherwise each map is computed as
+ * op_lora_linear.
+ */
 #include "kernels/ops/low_rank.h"
 
 struct lora_group_node {

@@ -1,3 +1,6 @@
+/*
+ * The input side of adapters, and the order of their products. low_rank.h describes it.
+ */
 #include "kernels/ops/low_rank.h"
 
 void low_rank_check(const struct tensor *x, const struct tensor *w, const struct lora *l)
@@ -170,6 +173,7 @@ struct low_rank_stack low_rank_stack(struct ctx *c, const struct tensor *x, cons
         if (l->a)
             insert(&s, l, i);
     }
+    /* One product serves several A only if they are one matrix in memory, and so are their gradients. */
     for (int i = 1; i < s.n; i++)
         if (!joins(s.lora[i].a, s.lora[i - 1].a))
             return none;

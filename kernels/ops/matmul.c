@@ -1,3 +1,6 @@
+/*
+ * A product of two matrices, each of them transposed or not.
+ */
 #include "kernels/kernels.h"
 
 struct matmul_node {

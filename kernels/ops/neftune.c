@@ -1,3 +1,7 @@
+/*
+ * Uniform noise on embeddings while training (Jain et al. 2023), scaled by the root of length and width. The gradient
+ * passes unchanged, and is moved.
+ */
 #include "kernels/kernels.h"
 
 struct neftune_node {

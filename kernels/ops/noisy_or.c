@@ -1,3 +1,7 @@
+/*
+ * The logit of the probability that at least one event of a segment happens, from the logits of the events. The
+ * backward reads x and y.
+ */
 #include "kernels/kernels.h"
 
 struct noisy_or_node {

@@ -1,3 +1,7 @@
+/*
+ * Attention of decoding over a paged cache. It has no record. Partial results are scratch, as large as the host's cut
+ * of the work says.
+ */
 #include "kernels/ops/attention_form.h"
 
 static void check_words(const char *what, const struct tensor *t, int64_t n)
@@ -28,6 +32,7 @@ struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor
     CHECK(!c->recording, "paged_attention has no backward; causal_attention has");
     attention_form_check("paged_attention", f, q, k, v);
     check_paged(p, q->shape[0]);
+    /* A captured step depends on these numbers: they are part of its shape. */
     ctx_note(c, p->max_queries);
     ctx_note(c, p->max_pages);
     ctx_note(c, p->whole);

@@ -1,3 +1,7 @@
+/*
+ * Scaled dot products of pairs of rows. The index of each side lists the pairs of a row, so that gradients are sums in
+ * order.
+ */
 #include "kernels/kernels.h"
 
 struct pair_dot_node {

@@ -1,3 +1,7 @@
+/*
+ * Features of pairs of rows: both rows, their distance and product, and given numbers. The given numbers have no
+ * gradient.
+ */
 #include "kernels/kernels.h"
 
 struct pair_features_node {

@@ -1,3 +1,7 @@
+/*
+ * The clipped loss of a policy from the log likelihoods of its tokens, with a penalty for the divergence from a
+ * reference.
+ */
 #include "kernels/kernels.h"
 
 struct policy_loss_node {

@@ -1,3 +1,6 @@
+/*
+ * Binary cross-entropy of probabilities. `least` bounds them away from 0 and 1.
+ */
 #include "kernels/kernels.h"
 
 struct probability_bce_node {

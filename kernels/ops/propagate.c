@@ -1,3 +1,7 @@
+/*
+ * A weighted sum over the edges into each node, as in a graph convolution. The backward is the same sum over the edges
+ * out of a node.
+ */
 #include "kernels/kernels.h"
 
 struct propagate_node {

@@ -1,3 +1,6 @@
+/*
+ * Another shape of the same memory. The gradient has the memory of dy, seen in the shape of x, and is moved.
+ */
 #include "kernels/kernels.h"
 
 struct reshape_node {
@@ -21,6 +24,7 @@ struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64
 {
     struct tensor *y = arena_alloc(c->host, sizeof *y);
 
+    /* The data of a transient tensor is given up at the end of its block, which y would not notice. */
     CHECK(!x->transient, "reshape of a transient tensor");
     CHECK(ndim >= 0 && ndim <= TENSOR_MAX_DIMS, "reshape to %d dimensions", ndim);
     *y = (struct tensor){ .data = x->data, .dtype = x->dtype, .ndim = ndim };

@@ -1,3 +1,7 @@
+/*
+ * RMS norm of rows or of heads. y is recomputed in the backward: the kernel of the gradients writes it on its way,
+ * since it reads x and rstd anyway.
+ */
 #include "kernels/kernels.h"
 
 struct rms_norm_node {

@@ -1,3 +1,7 @@
+/*
+ * Rotary positions (Su et al. 2021). Angles are computed once for a step and shared by all layers. The backward turns
+ * the gradient the other way.
+ */
 #include "kernels/kernels.h"
 
 struct tensor *op_rope_angles(struct ctx *c, struct tensor *positions, struct tensor *freqs)

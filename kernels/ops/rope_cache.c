@@ -1,3 +1,7 @@
+/*
+ * Rotary positions of a decoder, in place: norms of heads, rotation, and the copy of k and v into the cache in one
+ * launch. It has no record.
+ */
 #include "kernels/kernels.h"
 
 enum { HEAD_MAX = 512 };

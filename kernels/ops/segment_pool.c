@@ -1,3 +1,6 @@
+/*
+ * Mean or sum of the rows of each segment. The backward needs no input, only the segments.
+ */
 #include "kernels/kernels.h"
 
 struct segment_pool_node {

@@ -1,3 +1,6 @@
+/*
+ * Softmax within segments. The backward reads y alone.
+ */
 #include "kernels/kernels.h"
 
 struct segment_softmax_node {

@@ -1,3 +1,6 @@
+/*
+ * The scaled sum of all elements. The scale is a device number, so that a captured step can change it.
+ */
 #include "kernels/kernels.h"
 
 struct sum_node {
