@@ -53,7 +53,7 @@ static void init_layer(struct llama_layer *l, const struct llama_config *g, stru
     l->k = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.k_proj");
     l->v = linear(p, g->groups * D, C, g->qkv_bias, "self_attn.v_proj");
     l->o = linear(p, C, g->heads * D, g->out_bias, "self_attn.o_proj");
-    if (g->kind == QWEN3) {
+    if (g->qk_norm) {
         l->q_norm = norm(p, g, D, "self_attn.q_norm.weight");
         l->k_norm = norm(p, g, D, "self_attn.k_norm.weight");
     }

@@ -13,19 +13,48 @@
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_POSITIONS = 1 << 27 };
 
-/* Defaults of missing fields, as in transformers. */
-static const struct kind {
-    const char *type, *architecture;
-    int head_dim; /* 0: hidden_size / heads */
-    int groups;   /* 0: heads */
-    int max_positions;
-} kinds[] = {
-    [LLAMA] = { "llama", "LlamaForCausalLM", 0, 0, 2048 },
-    [QWEN2] = { "qwen2", "Qwen2ForCausalLM", 0, 0, 32768 },
-    [QWEN3] = { "qwen3", "Qwen3ForCausalLM", 128, 0, 32768 },
-    [MISTRAL] = { "mistral", "MistralForCausalLM", 0, 8, 131072 },
-    [GEMMA2] = { "gemma2", "Gemma2ForCausalLM", 256, 4, 8192 },
+/* The parts of a family's networks, and the fields that its config.json may have. */
+enum trait {
+    READS_ATTENTION_BIAS = 1 << 0,
+    READS_MLP_BIAS = 1 << 1,
+    HAS_QKV_BIAS = 1 << 2,    /* always on the products of q, k and v, and never on the output's */
+    HAS_WINDOW = 1 << 3,      /* unless sliding_window is null */
+    ASKS_FOR_WINDOW = 1 << 4, /* use_sliding_window decides */
+    LISTS_LAYERS = 1 << 5,    /* layer_types may say which layers have the window */
+    IS_TIED = 1 << 6,         /* by default */
+    HAS_QK_NORM = 1 << 7,
+    HAS_GELU = 1 << 8,             /* its tanh formula, in place of silu */
+    HAS_SCALED_EMBEDDING = 1 << 9, /* by the root of the width; norms multiply by 1 + weight */
+    HAS_OUT_NORMS = 1 << 10,       /* norms after attention and feed-forward */
+    HAS_SOFTCAPS = 1 << 11,        /* of scores and logits, and a divisor of scores */
 };
+
+/* A family has one row: all differences from another family are in its columns.  Numbers are the defaults of missing
+ * fields, as in transformers. */
+static const struct kind {
+    const char *type, *architecture, *gguf; /* gguf: in files of llama.cpp */
+    int head_dim;                           /* 0: hidden_size / heads */
+    int groups;                             /* 0: heads */
+    int max_positions;
+    int window_first, window_step; /* without a list, every step-th layer from the first one on has the window */
+    int traits;                    /* of enum trait */
+} kinds[] = {
+    [LLAMA] = { "llama", "LlamaForCausalLM", "llama", 0, 0, 2048, 0, 1,
+                READS_ATTENTION_BIAS | READS_MLP_BIAS | LISTS_LAYERS },
+    [QWEN2] = { "qwen2", "Qwen2ForCausalLM", "qwen2", 0, 0, 32768, 28, 1,
+                READS_ATTENTION_BIAS | HAS_QKV_BIAS | ASKS_FOR_WINDOW | LISTS_LAYERS },
+    [QWEN3] = { "qwen3", "Qwen3ForCausalLM", "qwen3", 128, 0, 32768, 28, 1,
+                READS_ATTENTION_BIAS | ASKS_FOR_WINDOW | LISTS_LAYERS | HAS_QK_NORM },
+    [MISTRAL] = { "mistral", "MistralForCausalLM", "llama", 0, 8, 131072, 0, 1, HAS_WINDOW },
+    [GEMMA2] = { "gemma2", "Gemma2ForCausalLM", "gemma2", 256, 4, 8192, 0, 2,
+                 READS_ATTENTION_BIAS | HAS_WINDOW | LISTS_LAYERS | IS_TIED | HAS_GELU | HAS_SCALED_EMBEDDING |
+                     HAS_OUT_NORMS | HAS_SOFTCAPS },
+};
+
+static bool has(const struct llama_config *c, int traits)
+{
+    return (kinds[c->kind].traits & traits) != 0;
+}
 
 /* Fields that are read here, or that have no effect here. */
 static const char *const own[] = {
@@ -81,8 +110,8 @@ static const struct foreign_field foreign[] = {
     { 0 },
 };
 
-/* Fields of Gemma 2. Other networks with these fields are unsupported. */
-static const struct foreign_field gemma_only[] = {
+/* Fields of networks with softcaps. Other networks with these fields are unsupported. */
+static const struct foreign_field softcap_only[] = {
     { "query_pre_attn_scalar", 0 },
     { "attn_logit_softcapping", 0 },
     { "final_logit_softcapping", 0 },
@@ -94,6 +123,7 @@ static int get_kind(struct llama_config *c, const struct config_fields *s)
     const char *type = json_string_value(json_object_get(s->root, "model_type"));
     const json_t *list = json_object_get(s->root, "architectures");
     const char *architecture = json_string_value(json_array_get(list, 0));
+    char known[256];
 
     for (int i = 0; type && i < ARRAY_LEN(kinds); i++)
         if (!strcmp(type, kinds[i].type)) {
@@ -102,7 +132,10 @@ static int get_kind(struct llama_config *c, const struct config_fields *s)
                 return config_refuse(s, "architectures", kinds[i].architecture);
             return 0;
         }
-    return config_refuse(s, "model_type", "\"llama\", \"mistral\", \"qwen2\", \"qwen3\" or \"gemma2\"");
+    snprintf(known, sizeof known, "one of");
+    for (int i = 0; i < ARRAY_LEN(kinds); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s \"%s\"", i ? "," : "", kinds[i].type);
+    return config_refuse(s, "model_type", known);
 }
 
 static int get_sizes(struct llama_config *c, const struct config_fields *s)
@@ -142,19 +175,20 @@ static int get_biases(struct llama_config *c, const struct config_fields *s)
 {
     bool attention = false;
 
-    c->tied = c->kind == GEMMA2;
-    if ((c->kind != MISTRAL && config_maybe_bool(s, "attention_bias", &attention)) ||
-        (c->kind == LLAMA && config_maybe_bool(s, "mlp_bias", &c->mlp_bias)) ||
+    c->tied = has(c, IS_TIED);
+    if ((has(c, READS_ATTENTION_BIAS) && config_maybe_bool(s, "attention_bias", &attention)) ||
+        (has(c, READS_MLP_BIAS) && config_maybe_bool(s, "mlp_bias", &c->mlp_bias)) ||
         config_maybe_bool(s, "tie_word_embeddings", &c->tied))
         return -1;
-    c->qkv_bias = c->kind == QWEN2 || attention;
-    c->out_bias = c->kind != QWEN2 && attention;
+    c->qkv_bias = has(c, HAS_QKV_BIAS) || attention;
+    c->out_bias = !has(c, HAS_QKV_BIAS) && attention;
+    c->qk_norm = has(c, HAS_QK_NORM);
     return 0;
 }
 
 static int get_gate(struct llama_config *c, const struct config_fields *s)
 {
-    bool gelu = c->kind == GEMMA2;
+    bool gelu = has(c, HAS_GELU);
     const char *field = gelu && !config_absent(s, "hidden_activation") ? "hidden_activation" : "hidden_act";
     const char *act = json_string_value(json_object_get(s->root, field));
 
@@ -167,11 +201,11 @@ static int get_gate(struct llama_config *c, const struct config_fields *s)
 /* Sets the layers with a window if the file does not list them. */
 static int window_layers(struct llama_config *c, const struct config_fields *s)
 {
-    int from = c->kind == QWEN2 || c->kind == QWEN3 ? 28 : 0, step = c->kind == GEMMA2 ? 2 : 1;
+    int from = kinds[c->kind].window_first;
 
-    if (from && config_maybe_int(s, "max_window_layers", 0, INT32_MAX, &from))
+    if (has(c, ASKS_FOR_WINDOW) && config_maybe_int(s, "max_window_layers", 0, INT32_MAX, &from))
         return -1;
-    for (int i = from; i < c->layers; i += step)
+    for (int i = from; i < c->layers; i += kinds[c->kind].window_step)
         c->windowed[i] = true;
     return 0;
 }
@@ -194,10 +228,9 @@ static int name_layers(struct llama_config *c, const struct config_fields *s)
     return 0;
 }
 
-/* Mistral and Gemma 2 have a window unless it is null; other models need use_sliding_window. */
 static int get_windows(struct llama_config *c, const struct config_fields *s)
 {
-    bool used = c->kind == MISTRAL || c->kind == GEMMA2, asks = c->kind == QWEN2 || c->kind == QWEN3;
+    bool used = has(c, HAS_WINDOW), asks = has(c, ASKS_FOR_WINDOW);
 
     if (asks && config_maybe_bool(s, "use_sliding_window", &used))
         return -1;
@@ -208,7 +241,7 @@ static int get_windows(struct llama_config *c, const struct config_fields *s)
         if (config_maybe_int(s, "sliding_window", 1, MAX_POSITIONS, &c->window) || window_layers(c, s))
             return -1;
     }
-    return config_absent(s, "layer_types") || c->kind == MISTRAL ? 0 : name_layers(c, s);
+    return config_absent(s, "layer_types") || !has(c, LISTS_LAYERS) ? 0 : name_layers(c, s);
 }
 
 /* A missing softcap has the given value; null means none. */
@@ -218,12 +251,13 @@ static int get_cap(const struct config_fields *s, const char *field, float usual
     return config_maybe_real(s, field, 1e-3, 1e9, cap);
 }
 
-static int get_gemma(struct llama_config *c, const struct config_fields *s)
+static int get_scales(struct llama_config *c, const struct config_fields *s)
 {
-    if (c->kind != GEMMA2)
-        return lm_config_foreign(s, gemma_only);
-    c->out_norms = c->norms_less_one = true;
-    c->embedding_scale = sqrtf((float)c->hidden_size);
+    c->out_norms = has(c, HAS_OUT_NORMS);
+    c->norms_less_one = has(c, HAS_SCALED_EMBEDDING);
+    c->embedding_scale = has(c, HAS_SCALED_EMBEDDING) ? sqrtf((float)c->hidden_size) : 0;
+    if (!has(c, HAS_SOFTCAPS))
+        return lm_config_foreign(s, softcap_only);
     c->query_scalar = 256;
     return config_maybe_real(s, "query_pre_attn_scalar", 1e-3, 1e9, &c->query_scalar) ||
                    get_cap(s, "attn_logit_softcapping", 50, &c->score_cap) ||
@@ -294,23 +328,27 @@ static int get_rope(struct llama_config *c, const struct config_fields *s)
 /* Warns about fields that another architecture reads. transformers ignores them silently. */
 static void tell_passed_over(const struct llama_config *c, const struct config_fields *s)
 {
-    enum { ALL = (1 << ARRAY_LEN(kinds)) - 1 };
     static const struct {
         const char *field;
-        int kinds; /* architectures that read it */
+        int traits; /* a family with one of them reads the field */
     } fields[] = {
-        { "mlp_bias", 1 << LLAMA },
-        { "attention_bias", ALL & ~(1 << MISTRAL) },
-        { "sliding_window", ALL & ~(1 << LLAMA) },
-        { "max_window_layers", 1 << QWEN2 | 1 << QWEN3 },
-        { "layer_types", ALL & ~(1 << MISTRAL) },
-        { "hidden_activation", 1 << GEMMA2 },
+        { "mlp_bias", READS_MLP_BIAS },
+        { "attention_bias", READS_ATTENTION_BIAS },
+        { "sliding_window", HAS_WINDOW | ASKS_FOR_WINDOW },
+        { "max_window_layers", ASKS_FOR_WINDOW },
+        { "layer_types", LISTS_LAYERS },
+        { "hidden_activation", HAS_GELU },
     };
 
     for (int i = 0; i < ARRAY_LEN(fields); i++)
-        if (!(fields[i].kinds & 1 << c->kind) && !lm_config_harmless(json_object_get(s->root, fields[i].field), 0))
+        if (!has(c, fields[i].traits) && !lm_config_harmless(json_object_get(s->root, fields[i].field), 0))
             log_warn("%s: %s: a field that model_type %s does not have; ignored", s->where, fields[i].field,
                      kinds[c->kind].type);
+}
+
+const char *llama_config_gguf(const struct llama_config *c)
+{
+    return kinds[c->kind].gguf;
 }
 
 int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err)
@@ -321,7 +359,7 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
     if (get_kind(c, &s) || lm_config_foreign(&s, foreign) || get_sizes(c, &s) || check_heads(c, &s) ||
-        get_biases(c, &s) || get_gate(c, &s) || get_windows(c, &s) || get_gemma(c, &s) || get_rope(c, &s) ||
+        get_biases(c, &s) || get_gate(c, &s) || get_windows(c, &s) || get_scales(c, &s) || get_rope(c, &s) ||
         lm_config_dtype(&s, &c->dtype) || lm_config_stops(&s, c->vocab_size, c->stops, &c->n_stops) ||
         config_maybe_real(&s, "rms_norm_eps", 1e-30, 1, &c->rms_norm_eps) ||
         config_maybe_real(&s, "initializer_range", 0, 1e3, &c->initializer_range))
@@ -392,18 +430,17 @@ static void set_windows(json_t *o, const struct llama_config *c)
     for (int i = 0; i < c->layers; i++)
         json_array_append_new(types, json_string(c->windowed[i] ? "sliding_attention" : "full_attention"));
     json_object_set_new(o, "sliding_window", c->window ? json_integer(c->window) : json_null());
-    if (c->kind == QWEN2 || c->kind == QWEN3)
+    if (has(c, ASKS_FOR_WINDOW))
         json_object_set_new(o, "use_sliding_window", json_boolean(c->window > 0));
-    if (c->kind != MISTRAL)
+    if (has(c, LISTS_LAYERS))
         json_object_set(o, "layer_types", types);
     json_decref(types);
 }
 
-static void set_gemma(json_t *o, const struct llama_config *c)
+static void set_softcaps(json_t *o, const struct llama_config *c)
 {
     bool whole = c->query_scalar == rintf(c->query_scalar); /* transformers 5 expects an integer */
 
-    json_object_set_new(o, "hidden_activation", json_string("gelu_pytorch_tanh"));
     json_object_set_new(o, "query_pre_attn_scalar",
                         whole ? json_integer((json_int_t)c->query_scalar) : config_short_real(c->query_scalar));
     json_object_set_new(o, "attn_logit_softcapping", cap_to_json(c->score_cap));
@@ -417,14 +454,16 @@ static void set_rest(json_t *o, const struct llama_config *c)
     json_object_set_new(o, "initializer_range", config_short_real(c->initializer_range));
     json_object_set_new(o, "rope_theta", config_short_real(c->rope.theta));
     json_object_set_new(o, "rope_scaling", rope_to_json(&c->rope));
-    if (c->kind != QWEN2 && c->kind != MISTRAL)
+    if (has(c, READS_ATTENTION_BIAS) && !has(c, HAS_QKV_BIAS))
         json_object_set_new(o, "attention_bias", json_boolean(c->qkv_bias));
-    if (c->kind == LLAMA)
+    if (has(c, READS_MLP_BIAS))
         json_object_set_new(o, "mlp_bias", json_boolean(c->mlp_bias));
-    if (c->kind != LLAMA)
+    if (has(c, HAS_WINDOW | ASKS_FOR_WINDOW))
         set_windows(o, c);
-    if (c->kind == GEMMA2)
-        set_gemma(o, c);
+    if (has(c, HAS_GELU))
+        json_object_set_new(o, "hidden_activation", json_string("gelu_pytorch_tanh"));
+    if (has(c, HAS_SOFTCAPS))
+        set_softcaps(o, c);
 }
 
 int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err)

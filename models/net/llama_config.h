@@ -28,6 +28,7 @@ struct llama_config {
     float rms_norm_eps, initializer_range;
     bool tied; /* the head is the embedding table: tie_word_embeddings, unless the weights have another head */
     bool qkv_bias, out_bias, mlp_bias;
+    bool qk_norm; /* norms of q and k, for each head */
     struct llama_rope rope;
     int window; /* keys that a layer with a window attends to, see attention_form; 0: no layer has one */
     bool windowed[LLAMA_MAX_LAYERS];
@@ -47,6 +48,9 @@ int llama_config_read(struct llama_config *c, const char *dir, struct error *err
 int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err);
 /* Writes dir/config.json for weights stored as F32 or BF16, in a form that transformers 4 and 5 read alike. */
 int llama_config_write(const struct llama_config *c, const char *dir, enum dtype stored, struct error *err);
+
+/* Name of the family in GGUF files (llama.cpp). */
+const char *llama_config_gguf(const struct llama_config *c);
 
 /* Writes the head_dim / 2 RoPE frequencies, in radians per position. */
 void llama_rope_freqs(const struct llama_config *c, float *freqs);

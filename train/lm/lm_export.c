@@ -30,10 +30,6 @@ enum { VERSION = 3, VALUE_U32 = 4, VALUE_F32 = 6, VALUE_STRING = 8, TENSOR_F32 =
 
 enum { N_VALUES = 6, NAME = 128 };
 
-static const char *const architectures[] = {
-    [LLAMA] = "llama", [QWEN2] = "qwen2", [QWEN3] = "qwen3", [MISTRAL] = "llama", [GEMMA2] = "gemma2"
-};
-
 static const struct {
     const char *own, *gguf;
 } maps[] = {
@@ -142,7 +138,7 @@ static void put_info(struct gguf_writer *w, const struct lora_module *m, bool b)
 /* Heads whose rows are to be interleaved; 0 for a map whose rows stay. */
 static int heads_of(const struct llama_config *c, const char *module)
 {
-    if (c->kind != LLAMA && c->kind != MISTRAL)
+    if (strcmp(llama_config_gguf(c), "llama"))
         return 0;
     return text_ends_with(module, ".q_proj") ? c->heads : text_ends_with(module, ".k_proj") ? c->groups : 0;
 }
@@ -205,7 +201,7 @@ static void put_head(struct gguf_writer *w)
     put_int(w, VERSION, 4);
     put_int(w, (uint64_t)for_all(w, count_only), 8);
     put_int(w, N_VALUES, 8);
-    put_text(w, "general.architecture", architectures[w->m->net.config.kind]);
+    put_text(w, "general.architecture", llama_config_gguf(&w->m->net.config));
     put_text(w, "general.type", "adapter");
     put_text(w, "adapter.type", "lora");
     put_number(w, "adapter.lora.alpha", VALUE_F32, float_bits(shared_alpha(&w->m->lora)));
