@@ -10,7 +10,7 @@ static bool is_known(const char *name, const char *known)
 
     for (const char *at = known; *at; at += strcspn(at, " "), at += *at == ' ')
         if (strncmp(at, name, n) == 0 && (at[n] == ' ' || !at[n]))
-            return n > 0;
+            return n > 0 && !strchr(name, ' ');
     return false;
 }
 
