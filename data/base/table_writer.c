@@ -8,8 +8,7 @@
 
 enum { DIGITS = 9, WORD = 16 };
 
-/* Writes a text as a cell. */
-static void table_put_text(FILE *out, const char *text)
+void table_put_text(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
         fputs(text, out);

@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* Writes a text as a cell. */
+void table_put_text(FILE *out, const char *text);
 /* Writes a value as a cell: a text as it is, nothing for null and NULL, other values as JSON with 9 digits. */
 void table_put(FILE *out, const json_t *value);
 
