@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks README.md, CONTRIBUTING.md, CHANGELOG.md, docs/ and bench/results/.  Links and anchors must lead somewhere, and paths
 # of the repository must exist.  Quoted lines must be in their example, and options must be those of the programs (of
-# AMBIT_BIN).  The README must be short.
+# AMBIT_BIN).  The README must be short.  Scripts of bench/, which no test runs, must call commands with options that exist.
 #
 # A shell block in docs/guides/ has a mark before it.  <!-- examples/NAME.sh --> says that the script has each of its lines,
 # <!-- not run --> that a test cannot run it.
@@ -140,10 +140,22 @@ every() {
         done
     done 2>/dev/null
 }
+# calls: the lines of bench/*.sh that call "$bin/PROGRAM", as PLACE and text
+# shellcheck disable=SC2016 # a dollar of the scripts
+calls() {
+    local script
+    for script in bench/*.sh; do
+        sed -E ':a; /\\$/ { N; s/\\\n//; ta }; /^ *#/d' "$script" | grep -E '"\$bin/ambit-(data|train|infer)" ' |
+            sed -E "s/\"\\\$bin\/(ambit-(data|train|infer))\"/\1/g; s|^|$script\t|" || true
+    done
+}
 if [ -n "$bin" ] && [ -x "$bin/ambit-data" ]; then
     while IFS=$'\t' read -r place text; do
         options "$place" "$text"
     done < <({ of shell && of code; } | grep -E 'ambit-(data|train|infer) ')
+    while IFS=$'\t' read -r place text; do
+        options "$place" "$text"
+    done < <(calls)
     every >"$work/every"
     while IFS=$'\t' read -r place text; do
         for word in $(set -f && grep -oE -- '(^| )--[a-z][a-z0-9-]*' <<<"$text"); do
