@@ -239,19 +239,13 @@ static bool has_items(const struct plain_question *q, int table)
     return true;
 }
 
-/* Finds the only table with all items. */
+/* Finds the table: the one that the question names, or else that of a chosen column. */
 static bool find_table(struct plain_question *q)
 {
-    int n = 0;
-
-    if (q->table >= 0)
-        return has_items(q, q->table);
-    for (int t = 0; t < q->s->n_tables; t++)
-        if (has_items(q, t)) {
-            q->table = t;
-            n++;
-        }
-    return n == 1;
+    for (int i = 0; i < q->n && q->table < 0; i++)
+        if (q->items[i].chosen >= q->s->n_tables)
+            q->table = schema_table_of(q->s, q->items[i].chosen);
+    return q->table >= 0 && has_items(q, q->table);
 }
 
 /* The forms of a plain question. */
@@ -268,11 +262,18 @@ static bool read_count(struct plain_question *q)
     return q->counts && read_table(q) && at_end(q);
 }
 
-/* "all customers" */
+/* "all customers", unless a column is called so too */
 static bool read_rows(struct plain_question *q)
 {
+    int last;
+
     skip_articles(q);
-    return read_table(q) && at_end(q);
+    struct plain_item item = { .first = q->at, .chosen = -1 };
+    bool chosen = next_word(q) && choice_here(q, &last);
+    if (!read_table(q))
+        return false;
+    item.last = q->at - 1;
+    return (chosen || !names_column(q, &item)) && at_end(q);
 }
 
 typedef bool form_reader(struct plain_question *q);

@@ -2,9 +2,10 @@
  * plain_query.h - a statement for a question that asks for whole columns of one table and for nothing else.
  *
  * "Show the name and the email of all customers" needs no parser.  Each word of such a question opens the request,
- * names a column by all words of its name, or names the table.  "How many customers are there?" counts rows.  Any other
- * word, sign or punctuation may carry a condition, so the question then has no plain statement.  The same holds if
- * names fit several tables.
+ * names a column by all words of its name, or names the table.  "How many customers are there?" counts rows, and "Show
+ * all customers" shows them.  Any other word, sign or punctuation may carry a condition, so the question then has no
+ * plain statement.  The same holds if names fit several tables, or if the question names no table: "Show all cities"
+ * may mean each city once.
  */
 #ifndef DATA_CLARIFY_PLAIN_QUERY_H
 #define DATA_CLARIFY_PLAIN_QUERY_H

@@ -35,7 +35,8 @@ static void test_plain_questions(void **state)
           "SELECT full_name, email, date_of_birth FROM customer" },
         { "full names, emails, and cities from the customers", "SELECT full_name, email, city FROM customer" },
         { "Could you tell me the e\xc2\xadmail", NULL },
-        { "billing addresses", "SELECT billing_address FROM purchase" },
+        { "billing addresses", NULL }, /* perhaps each once */
+        { "billing addresses of the purchases", "SELECT billing_address FROM purchase" },
         { "Give me the quantity and price for every order line", "SELECT quantity, price FROM order_line" },
         { "What is the order of each customer?", "SELECT \"order\" FROM customer" },
         { "Show all order lines.", "SELECT * FROM order_line" },
