@@ -346,7 +346,7 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
 {
     const json_t *record = json_object_get(s->value, "record");
     const char *db_id = json_string_value(json_object_get(record, "db_id"));
-    json_t *o = session_json(s), *session = json_incref(json_object_get(o, "session"));
+    json_t *o = session_json(s);
     bool lost = s->why == STOP_ESCALATE;
 
     if (!o)
@@ -355,6 +355,7 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
         json_object_set_new(o, "stop", json_string("gate"));
     if (choose_is(s))
         return choice_line(a, s, o);
+    json_t *session = json_incref(json_object_get(o, "session"));
     const char *sql = lost ? NULL : json_string_value(json_object_get(o, "best"));
     json_t *rows = sql ? pipeline_rows(a, db_id, sql, a->q->rows) : NULL;
     json_object_del(o, "session");
