@@ -138,10 +138,9 @@ bool answer_cache_find(const struct answer_cache *c, const char *key, struct end
 int answer_cache_add(struct answer_cache *c, const char *key, const struct endpoint_text *texts, int n,
                      struct error *err)
 {
-    json_t *list = json_array();
-
     if (!c->path)
         return 0;
+    json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, endpoint_text_to_json(&texts[i]));
     json_t *o = json_pack("{s:s, s:o}", "key", key, "texts", list);
