@@ -4,4 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/test.sh --all
 scripts/presets.sh
+scripts/test-tsan.sh library
 scripts/fuzz.sh 300

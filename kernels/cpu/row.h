@@ -12,8 +12,8 @@
 
 /* Compiles a hot loop for AVX-512, AVX2 with FMA and the baseline; the program selects one at its start.  Use it only
  * for static functions with unique names in kernels/cpu.  clang 14 gives a cloned function another external name, and
- * its resolver is external even for a static function. */
-#if defined(__x86_64__)
+ * its resolver is external even for a static function.  The selection would call ThreadSanitizer before it runs. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CPU_CLONES

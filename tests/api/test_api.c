@@ -662,8 +662,11 @@ static void test_log(void **state)
     ambit_tagger_close(t);
 }
 
-int main(void)
+/* An argument selects the tests of that name, with wildcards. */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host), /* first: most messages appear once in a process */
         cmocka_unit_test(test_one_question),   cmocka_unit_test(test_many_questions),
