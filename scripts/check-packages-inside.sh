@@ -23,6 +23,15 @@ asks() {
 
 before=$(listing)
 dpkg -i packages/*.deb >said 2>&1 || fail "dpkg -i: $(tail -n 5 said)"
+# The story of the quick start: from the packages to a clarified question, without a parser.
+ask=(ambit-infer ask --db shop.sqlite --question 'Show the address of each purchase.')
+printf '2\n\n' | "${ask[@]}" >said 2>&1 || fail "${ask[*]}: $(head -n 5 said)"
+for text in 'Rewritten question: Show the purchase.shipping_address of each purchase.' '        Harbour 9'; do
+    grep -qxF "$text" said || fail "${ask[*]}: does not say \"$text\": $(cat said)"
+done
+echo "packages: a question clarified after $SECONDS s"
+[ "$SECONDS" -le 120 ] || fail "expected a clarified question within 120 s"
+
 version=$(dpkg-query -W -f '${Version}' ambit)
 for program in ambit-data ambit-train ambit-infer; do
     asks 0 "^$program $version " "$program" --version

@@ -29,6 +29,8 @@ debootstrap --variant=minbase bookworm "$root" >"$root.log" || fail "debootstrap
 rm "$root.log"
 mkdir -p "$root/check/packages"
 cp "${packages[@]}" "$root/check/packages"
+sqlite3 "$root/check/shop.sqlite" "CREATE TABLE purchase (purchase_id INTEGER PRIMARY KEY, placed_on TEXT,
+    billing_address TEXT, shipping_address TEXT); INSERT INTO purchase VALUES (1, '2024-03-01', 'Mill Lane 2', 'Harbour 9')"
 cp -r tests/support/consumer scripts/check-packages-inside.sh scripts/demo.yaml "$root/check"
 
 # Install the dependencies of the packages.  No later step uses the network.
