@@ -145,9 +145,9 @@ static bool describe_missing(const char *path, char text[TEXT])
     bool address = !name && (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0);
 
     if (address)
-        snprintf(text, TEXT,
-                 "ambit-infer ask and parse take the address of a language-model server as --parser URL, other "
-                 "commands as --lm URL");
+        snprintf(
+            text, TEXT,
+            "ambit-infer ask takes the address of a language-model server as --parser URL, other commands as --lm URL");
     if (name)
         snprintf(text, TEXT,
                  "ambit reads local folders; download a model of Hugging Face's hub first: "

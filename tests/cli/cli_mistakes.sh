@@ -29,7 +29,7 @@ done <<'END'
 3	sqlite3 NEW.sqlite <FILE.sql; --schema FILE.sql reads its tables alone	ambit-infer detect q.jsonl --db schema.sql
 6	it is a detector .*, which ambit-infer detect takes as --model	ambit-infer parse q.jsonl --db shop.sqlite --model "$OLDPWD/models/detector"
 6	huggingface-cli download google/flan-t5-base --local-dir DIR	ambit-infer parse q.jsonl --db shop.sqlite --model google/flan-t5-base
-6	ask and parse take the address of a language-model server as --parser URL	ambit-infer parse q.jsonl --db shop.sqlite --model http://localhost:8080/v1
+6	takes the address of a language-model server as --parser URL, other commands as --lm URL	ambit-infer parse q.jsonl --db shop.sqlite --model http://localhost:8080/v1
 6	other commands as --lm URL	ambit-infer generate sql.jsonl --model https://localhost/v1
 6	huggingface-cli download bert-base-uncased	ambit-infer generate sql.jsonl --model bert-base-uncased
 2	did you mean --detector or --parser\?	ambit-infer ask --db shop.sqlite --model gate --question "Show it."
@@ -51,9 +51,9 @@ done <<'END'
 2	'sql.jsonl' is an unexpected operand; expected one IN.jsonl.QUESTION; put a question in quotes	ambit-infer detect q.jsonl sql.jsonl --db shop.sqlite
 2	'it' is an unexpected operand; expected one IN.jsonl.QUESTION; put a question in quotes	ambit-infer detect Show it now --db shop.sqlite
 2	--format: expected one of jsonl.text.csv, got 'xml'	ambit-infer detect q.jsonl --db shop.sqlite --format xml
-2	unknown option -x in '-x'; expected -m -o -d	ambit-infer detect q.jsonl --db shop.sqlite -x
+2	unknown option -x in '-x'; expected -o -m -d	ambit-infer detect q.jsonl --db shop.sqlite -x
 2	expected --model DIR, or --strategy heuristic, which needs none	ambit-infer tag q.jsonl --db shop.sqlite
-2	expected one of --model, --parser, --write-prompts and --answers	ambit-infer parse q.jsonl --db shop.sqlite
+2	expected one of --model, --lm, --write-prompts and --answers	ambit-infer parse q.jsonl --db shop.sqlite
 3	missing.jsonl: No such file or directory	ambit-infer detect missing.jsonl --db shop.sqlite
 3	missing.sqlite: No such file or directory	ambit-infer detect q.jsonl --db missing.sqlite
 3	notes/text.txt: file is not a database; expected a SQLite file or a folder of them	ambit-infer detect q.jsonl --db notes/text.txt
