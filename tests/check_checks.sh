@@ -9,7 +9,7 @@ trap 'rm -rf "$root"' EXIT
 expect() {
     rm -rf "${root:?}"/*
     cp "$here/../.clang-format" "$root"
-    mkdir -p "$root"/{kernels,data/{db,sql,base},models/net,train/run,infer/lm,tests,bench}
+    mkdir -p "$root"/{kernels,data/{db,sql,base},models/net,train/run,infer/lm,tests/cli,bench}
     printf 'int a;\n' | tee "$root"/{kernels/base.h,kernels/tensor.h,models/net/bert.h,train/run/loop.h} >"$root/data/sql/sql.h"
     printf '%b' "$3" >"$root/$2"
     if output=$(bash "$here/$1.sh" "$root" 2>&1); then found=""; else found=$output; fi
@@ -40,6 +40,8 @@ expect check_style data/a.c 'CPU_CLONES void f(void);\n' "must be static"
 expect check_style data/a.c 'int f(void)\n{\n    return atoi("1");\n}\n' "banned"
 expect check_style data/a.c '/* TO''DO: more */\n' "finish it"
 expect check_style data/a.c 'const char *p = "/ho''me/me";\n' "one machine"
+expect check_style tests/cli/cli_a.sh 'run 0 true\n' "must end with finish"
+expect check_style tests/cli/cli_a.sh 'run 0 true\nfinish\n' ""
 expect check_style scripts.sh 'true \n' "blanks"
 if [[ "$(clang-format --version 2>/dev/null)" == *"version 14."* ]]; then
     expect check_style data/a.c 'int  a;\n' "format.sh"

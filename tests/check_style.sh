@@ -67,5 +67,10 @@ grep -nE '(^|[^A-Za-z0-9_.>})$/])/(work|tmp|home|root)/[A-Za-z]+[^-A-Za-z]|https
     fail "a path or host of one machine"
 grep -nE '[[:space:]]+$' "${texts[@]}" /dev/null && fail "blanks at the end of a line"
 
+# A script without it has the exit code of its last command, and a failed case is lost.
+for script in tests/cli/cli_*.sh; do
+    [ ! -e "$script" ] || [ "$(tail -n 1 "$script")" = finish ] || fail "$script: a test of the programs must end with finish"
+done
+
 [ "$bad" -eq 0 ] && echo "style: ${#files[@]} sources hold to it"
 exit "$bad"

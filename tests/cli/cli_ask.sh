@@ -30,7 +30,7 @@ ask() { infer ask --device cpu --db gym.sqlite --detector none "$@"; }
 expect() { check "${*:3}" "$1" "$2" ask -o out.jsonl "${@:3}"; }
 # has LINE TEXT: that line of the output
 has() {
-    cases=$((cases + 1))
+    begin "line $1 has $2"
     sed -n "$1p" out.jsonl | grep -qE -- "$2" || complain "line $1" "does not say \"$2\": $(sed -n "$1p" out.jsonl | head -c 1500)"
 }
 
@@ -143,7 +143,7 @@ expect 7 'the record has no candidates' --simulate questions.jsonl
 # --- a person
 talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db gym.sqlite --detector none "${@:2}" >shown 2>said; }
 says() {
-    cases=$((cases + 1))
+    begin "says $1"
     grep -qE -- "$1" shown || complain "dialogue" "does not say \"$1\": $(head -c 1500 shown)"
 }
 talk $'2\n1\n\n' --detector model --threshold 0 --candidates candidates.jsonl --question "$fee" || complain dialogue "exit code $?"
@@ -160,7 +160,7 @@ says 'There is no statement: the question asks for more'
 
 # detector and tagger have one voice
 silent() {
-    cases=$((cases + 1))
+    begin "does not say $1"
     grep -qE -- "$1" shown && complain "dialogue" "says \"$1\": $(head -c 1500 shown)"
 }
 # voice QUESTION SENTENCE OTHER ARGUMENTS...: the dialogue and the record have the first sentence only

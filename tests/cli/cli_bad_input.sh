@@ -12,7 +12,7 @@ small_file() (trap '' XFSZ; ulimit -f 1; "$@") # no file grows beyond 1 KiB: a d
 failing() {
     local n=$1 text=$2
     shift 2
-    cases=$((cases + 1))
+    begin "$*"
     "$@" -o found.jsonl >shown 2>said </dev/null
     [ $? = 7 ] || complain "$*" "exit code is not 7"
     [ "$(grep -c '"error":' found.jsonl)" = "$n" ] || complain "$*" "$(wc -l <found.jsonl) lines, expected $n errors"
@@ -335,7 +335,7 @@ half() {
     rm -rf new
 }
 expect_left() {
-    cases=$((cases + 1))
+    begin "$*"
     "$@" >shown 2>said </dev/null
     [ $? = 1 ] || complain "$*" "exit code is not 1"
     grep -qE "new.*: .*(File too large|No space left)" said || complain "$*" "does not say what could not be written"

@@ -8,12 +8,12 @@
 # --- execute
 # rows WANTED DB: checks the rows of the statement; warnings go to the file "said"
 rows() {
-    cases=$((cases + 1))
+    begin "rows $*"
     data execute --db "$2" sum.jsonl -o out.jsonl 2>said
     grep -qF "$1" out.jsonl || complain "$2" "expected $1, got $(cat out.jsonl said)"
 }
 mentions() {
-    cases=$((cases + 1))
+    begin "mentions $*"
     grep -qF -- "$1" said || complain said "nowhere says \"$1\": $(cat said)"
 }
 echo '{"id":1,"sql":"SELECT count(*), sum(price) FROM sale"}' >sum.jsonl
@@ -41,7 +41,7 @@ SQL
 rows '[[1,10]]' kept/hot.sqlite
 mentions 'kept/hot.sqlite: an unfinished transaction in its -journal file was rolled back in memory; the file itself is unchanged'
 rm kept/hot.sqlite*
-cases=$((cases + 1))
+begin "no file has changed"
 [ "$(cd kept && stat -c '%n %s %y %z %i' ./* && sha256sum ./*)" = "$before" ] || complain kept "the files have changed"
 
 # as a user with read permission only
@@ -49,11 +49,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 . && chmod 555 kept && chmod 444 kept/* sum.jsonl
     if setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/ambit-data" execute --db kept/live.sqlite sum.jsonl >out.jsonl 2>said ||
         [ -s out.jsonl ]; then
-        cases=$((cases + 1))
+        begin "a folder to read alone"
         grep -qF '[[3,60]]' out.jsonl || complain "a folder to read alone" "$(cat out.jsonl said)"
         chmod 600 kept/live.sqlite-wal
         setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/ambit-data" execute --db kept/live.sqlite sum.jsonl >out.jsonl 2>said
-        cases=$((cases + 1))
+        begin "a -wal file that cannot be read"
         grep -qF 'live.sqlite-wal: Permission denied' out.jsonl said || complain "a -wal file that cannot be read" "$(cat out.jsonl said)"
     fi
 fi
@@ -79,7 +79,7 @@ fi
 # answers NAME PATTERN PATH FIELDS: checks a reply
 answers() {
     local reply
-    cases=$((cases + 1))
+    begin "$1"
     reply=$(curl -s --max-time 60 -H 'Content-Type: application/json' -d "{\"id\":1,\"db_id\":\"shop\",$4}" "http://$host:$port$3")
     grep -qE -- "$2" <<<"$reply" || complain "$1" "nowhere says \"$2\": ${reply:0:600}"
 }

@@ -28,7 +28,7 @@ commands=(
 for command in "${commands[@]}"; do
     $command q.jsonl -o plain.jsonl >shown 2>said || complain "$command" "exit code $?"
     for ending in "${endings[@]}"; do
-        cases=$((cases + 1))
+        begin "$command $ending"
         $command q.jsonl -o "out.jsonl.$ending" >shown 2>said || complain "$command $ending" "exit code $?"
         unpack "out.jsonl.$ending" >unpacked 2>said || complain "$command $ending" "is not compressed"
         cmp -s plain.jsonl unpacked || complain "$command $ending" "another text"

@@ -184,7 +184,7 @@ mkfifo questions answers
 ask() { sed -n "$1p" asked.jsonl >&7; }
 answer() { # N: the next answer is that of line N, without its relevance
     local got
-    cases=$((cases + 1))
+    begin "answer $1 in a pipe"
     read -r -t 60 -u 8 got || complain "question $1 is not answered while the pipe is open"
     [ "$got" = "$(sed -n "$1s/,\"relevance\":\[.*\]}\$/}/p" first.jsonl)" ] || complain "question $1 has the answer $got"
 }

@@ -31,7 +31,7 @@ session() {
 }
 # says NAME TEXT REPLY
 says() {
-    cases=$((cases + 1))
+    begin "$1 says $2"
     grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:1500}"
 }
 answer() { printf '{"op":"answer","session":%s,"answer":%s}' "$1" "$2"; }
@@ -61,8 +61,8 @@ says "the end" '"stop":"settled".*"best":"SELECT style FROM band"' "$reply"
 
 # answers may be words, and a number may be spelled out
 for said in '"name of band"' '"Name of Band."' '"option 1"' '" the first one. "' '"1"'; do
+    begin "$said"
     [ "$(ask "$(answer "$s0" "$said")")" = "$second" ] || complain "$said" "not the same as 1"
-    cases=$((cases + 1))
 done
 says unknown '"answer":"unknown"' "$(ask "$(answer "$s0" '"I don’t know"')")"
 says either '"free_choice":true' "$(ask "$(answer "$s0" '"either is fine"')")"
@@ -189,8 +189,8 @@ for signal in TERM:143 INT:130; do
     SECONDS=0
     wait $waiting
     got=$?
+    begin "signal $signal"
     [ $got = "${signal#*:}" ] && [ $SECONDS -lt 10 ] || complain "$signal" "exit code $got after $SECONDS seconds"
-    cases=$((cases + 1))
 done
 
 # --- interactive
@@ -198,7 +198,7 @@ done
 talk() {
     local code=$1 text=$2 answers=$3 got
     shift 3
-    cases=$((cases + 1))
+    begin "clarify --interactive $*, answers $answers"
     printf "$answers" | AMBIT_LOG=error clarify --interactive "$@" >said 2>&1
     got=$?
     [ $got = "$code" ] || complain "$answers" "expected exit code $code, got $got"
@@ -263,7 +263,7 @@ cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head
 keys() {
     local code=$1 text=$2 key got
     shift 2
-    cases=$((cases + 1))
+    begin "keys $*"
     for key; do
         sleep 0.4
         printf "$key"

@@ -59,7 +59,7 @@ clarify() { infer clarify --db gym.sqlite --candidates candidates.jsonl "$@"; }
 expect() { check "${*:3}" "$1" "$2" clarify -o out.jsonl "${@:3}"; }
 # asks LINE TEXT: that line's question and options
 asks() {
-    cases=$((cases + 1))
+    begin "line $1 asks $2"
     sed -n "$1p" out.jsonl | grep -o '"ask":.*"stop"' | grep -qE -- "$2" || complain "line $1" "does not ask \"$2\": $(sed -n "$1p" out.jsonl)"
 }
 

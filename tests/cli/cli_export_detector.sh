@@ -45,7 +45,7 @@ scores() {
 # apart FOLDER: the largest distance between its scores and the run's
 apart() { paste <(scores run) <(scores "$1") | awk 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print bad || NR != 200 ? 1 : most + 0 }'; }
 while read -r folder most; do
-    cases=$((cases + 1))
+    begin "scores of $folder"
     distance=$(apart "$folder")
     awk -v d="$distance" -v most="$most" 'BEGIN { exit !(d <= most) }' || complain "$folder" "scores are $distance from those of the run, expected at most $most"
 done <<'END'

@@ -32,7 +32,7 @@ go() { exec "$bin/ambit-train" "$@" --device simt --resume --out part; }
 stopped() {
     local job
     rm -rf part
-    cases=$((cases + 1))
+    begin "stopped: $*"
     (go "$@") >log 2>&1 &
     job=$!
     until compgen -G 'part/checkpoint-*/ambit.h5' >shown || ! kill -0 $job 2>/dev/null; do sleep 0.02; done

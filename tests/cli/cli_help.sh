@@ -131,9 +131,9 @@ check_command() {
         done
     done
     for option in "${names[@]}"; do
+        begin "help and page have --$option"
         has help "--$option"
         has page "--$option"
-        cases=$((cases + 1))
     done
 }
 

@@ -14,7 +14,7 @@ before=$(listing)
 # row CODE TEXT STATEMENT STATUS ANSWER GOT: prints a row of the report; CODE and TEXT are the expected ones
 row() {
     local short=${3:0:90} answer=${5:0:110}
-    cases=$((cases + 1))
+    begin "$short"
     echo "# | \`${short//|/\\|}\` | $4 | ${answer//|/\\|} | $6 |" | cat -v
     [ "$6" = "$1" ] || complain "$short" "expected exit code $1, got $6"
     [[ "$5" =~ $2 ]] || complain "$short" "expected \"$2\", got $5"
@@ -47,7 +47,7 @@ dump() {
 odd() {
     local text=$1
     shift
-    cases=$((cases + 1))
+    begin "$*"
     timeout -s KILL 10 "$bin/ambit-data" "$@" </dev/null >shown 2>said
     cat shown said odd/rows.jsonl 2>/dev/null | grep -q "$text" || complain "$*" "expected \"$text\", got $(head -c 300 said)"
 }

@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands of the quick start and of the README as the pages have them, and compares the output with the pages.
-set -euo pipefail
-bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-root=$PWD
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
 export PATH=$bin:$PATH
 
 # Numbers and the spaces behind prompts aside.
@@ -14,29 +11,27 @@ plain() { sed -E 's/[0-9]+ %/N %/g; s/[[:space:]]+$//' "$1"; }
 # The detector learns from a part of the synthetic data, which saves time.  Each line that the page shows must be printed.
 run_page() {
     local missing
-    mkdir "$work/$1" && cd "$work/$1"
+    mkdir "$work/$1"
+    cd "$work/$1" || fail "no folder $1"
     awk '/^<!-- not run -->$/ { skip = 1; next }
         /^```sh$/ { inside = !skip; skip = 0; next }
         /^```/ { inside = 0 }
         inside && !/^scripts\//
         inside && /^ambit-data practice/ { print "sed -i 201,\\$d practice/*.jsonl" }' "$2" >commands.sh
     awk '/^```text$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$2" >promised
-    if ! bash -euo pipefail commands.sh >shown 2>messages; then
-        echo "the commands of $2 fail:"
-        tail -n 20 messages
-        exit 1
-    fi
+    begin "$(wc -l <commands.sh) lines of $1 run as written"
+    bash -euo pipefail commands.sh >shown 2>said || fail "the commands of $1: $(tail -n 20 said)"
     plain shown | sed 's/^> .*/> 2/' >lines
     missing=$(plain promised | grep -vxFf lines | grep -v '^> 2$' || true)
-    if [ -n "$missing" ]; then
-        printf '%s shows lines that were not printed:\n%s\n' "$2" "$missing"
-        exit 1
-    fi
-    echo "$(wc -l <commands.sh) lines of $2 run as written, $(wc -l <promised) lines are printed as shown"
+    begin "$(wc -l <promised) lines of $1 are printed as shown"
+    [ -z "$missing" ] || complain "$1" "shows lines that were not printed: $missing"
 }
 
 run_page quick-start "$root/docs/quick-start.md"
-[ "$(wc -l <predictions.jsonl)" = 3 ]
-grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["purchase.billing_address","purchase.shipping_address"\]' predictions.jsonl
-[ "$(grep -c '"ambiguous":false' predictions.jsonl)" = 2 ]
+begin "the predictions of the quick start"
+[ "$(wc -l <predictions.jsonl)" = 3 ] || complain "predictions" "$(wc -l <predictions.jsonl) lines"
+grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["purchase.billing_address","purchase.shipping_address"\]' predictions.jsonl ||
+    complain "predictions" "q1 is not ambiguous as shown: $(cat predictions.jsonl)"
+[ "$(grep -c '"ambiguous":false' predictions.jsonl)" = 2 ] || complain "predictions" "not two are clear"
 run_page readme "$root/README.md"
+finish

@@ -28,7 +28,7 @@ zstd -q -c table.csv >table.csv.zst 2>/dev/null || cp table.csv table.csv.zst
 ids() {
     local file=$1 want="$2 $3" got
     shift 3
-    cases=$((cases + 1))
+    begin "$* $file"
     rm -f out.jsonl
     "$bin/ambit-$1" "${@:2}" "$file" -o out.jsonl >shown 2>said || complain "$* $file" "exit code $?"
     got=$(sed -E 's/^\{"id":("[^"]*"|[0-9]+),.*/\1/' out.jsonl 2>/dev/null | tr '\n' ' ')
@@ -131,7 +131,7 @@ for place in gz:3000 gz:-7 xz:3000 xz:-40; do
     for command in "infer detect --db db/bakery.sqlite --model detector --device cpu" "infer tag --strategy heuristic --db db" \
         "infer infill --db db --defaults readings.jsonl" "infer clarify --db db --candidates" "infer ask --detector none --db db" \
         "data execute --db db" "data sql --schema few.json" "data candidates"; do
-        cases=$((cases + 1))
+        begin "$command damaged.jsonl.${place%:*}, byte ${place#*:}"
         # shellcheck disable=SC2086 # a command and its options
         $command "damaged.jsonl.${place%:*}" -o new >shown 2>said
         [ $? = 3 ] || complain "$command damaged.jsonl.$place" "expected the exit code 3"
@@ -154,7 +154,7 @@ awk 'BEGIN { # 24000 records of 2 KB
 }'
 gzip -1 many.csv
 [ -n "${ASAN_OPTIONS:-}" ] || for file in many.json many.csv.gz; do # which wants address space without end
-    cases=$((cases + 1))
+    begin "$file in 80 MB"
     (ulimit -v 80000 && exec "$bin/ambit-data" sql --schema few.json "$file" -o out.jsonl) >shown 2>said ||
         complain "$file in 80 MB" "exit code $?"
     [ "$(wc -l <out.jsonl)" = 24000 ] || complain "$file" "not a line for each record"

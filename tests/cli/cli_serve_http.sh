@@ -37,7 +37,7 @@ start() {
     fail "no service: $(cat log)"
 }
 stop() {
-    cases=$((cases + 1))
+    begin "SIGTERM ends the service"
     kill -TERM "$server"
     wait "$server"
     got=$?
@@ -49,13 +49,13 @@ fetch() { curl -s --max-time 60 "$@"; }
 post() { fetch -H 'Content-Type: application/json' -d "$2" "${@:3}" "http://$host:$port$1"; }
 # says NAME PATTERN REPLY
 says() {
-    cases=$((cases + 1))
+    begin "$1 says $2"
     grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:900}"
 }
 # status CODE TEXT ARGUMENTS...: of a request that is refused, or not
 status() {
     local got
-    cases=$((cases + 1))
+    begin "${*:3}"
     got=$(fetch -o shown -w '%{http_code}' "${@:3}")
     [ "$got" = "$1" ] || complain "${*:3}" "status $got, expected $1: $(head -c 300 shown)"
     grep -qE -- "$2" shown || complain "${*:3}" "does not say \"$2\": $(head -c 300 shown)"
@@ -168,7 +168,7 @@ status 413 'at most 4 MiB' -H "$json" --data-binary @large -H Expect: -H 'Transf
 (printf '%s' '{"question":"' && head -c 3000000 /dev/zero | tr '\0' 'x' && printf '"}') >long
 status 200 'no-candidates' -H "$json" --data-binary @long -H Expect: "$url/ask"
 long_header=$(head -c 60000 /dev/zero | tr '\0' 'y')
-cases=$((cases + 1))
+begin "a long header"
 [[ $(fetch -o shown -w '%{http_code}' -H "X: $long_header" "$url/health") =~ ^(000|431|413|400)$ ]] || complain "long header" "is taken"
 says "after all" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
 
@@ -344,7 +344,7 @@ url=http://$host:$port
 # within SECONDS NAME: since $begun
 within() {
     local now
-    cases=$((cases + 1))
+    begin "$2 within $1 s"
     now=$(date +%s%N)
     [ $(((now - begun) / 1000000)) -lt $(($1 * 1000)) ] || complain "$2" "takes $(((now - begun) / 1000000)) ms"
 }

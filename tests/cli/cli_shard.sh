@@ -14,7 +14,7 @@ same() { cmp -s "$1" "$2" || complain "$3" "$1 and $2 differ: $(diff "$1" "$2" |
 shards() {
     local n=$1 code=$2 out=$3 i got worst=0
     shift 3
-    cases=$((cases + 1))
+    begin "$n shards: $*"
     for ((i = 1; i <= n; i++)); do
         "$@" -o "$out" --shard "$i/$n" >shown 2>said </dev/null
         got=$?

@@ -19,7 +19,7 @@ pages=("data --version" "data --help" "infer help detect" "train man" "infer com
 # ends_with CODES NAME: checks that the last exit code is one of these
 ends_with() {
     local rc=$?
-    cases=$((cases + 1))
+    begin "$2"
     [[ " $1 " == *" $rc "* ]] || complain "$2" "expected an exit code of $1, got $rc"
 }
 

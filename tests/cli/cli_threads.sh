@@ -9,7 +9,7 @@ unset OMP_NUM_THREADS OMP_WAIT_POLICY GOMP_SPINCOUNT OPENBLAS_THREAD_TIMEOUT
 starts() {
     local times=$1 got
     shift
-    cases=$((cases + 1))
+    begin "$*"
     OMP_DISPLAY_ENV=true timeout 60 "$@" >shown 2>said || complain "$*: exit code $?"
     got=$(grep -c 'DISPLAY ENVIRONMENT BEGIN' said)
     [ "$got" = "$times" ] || complain "$*: started $got times, expected $times"

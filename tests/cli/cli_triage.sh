@@ -87,3 +87,4 @@ has shown "its id is none of the gold records'"
 has shown 'it is an error'
 has shown 'field "confidence"'
 check "no gold" 2 "rule triage requires --gold" data score --rule triage --pred pred.jsonl
+finish

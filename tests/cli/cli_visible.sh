@@ -17,7 +17,7 @@ sqlite3 db/shop.sqlite .schema | grep -q $'\u202e' || { echo "no such names in t
 
 # unseen NAME: checks that none of these was printed
 unseen() {
-    cases=$((cases + 1))
+    begin "$1: nothing unseen"
     LC_ALL=C grep -aq $'[\e\a]\|\xc2\x9b\|\xe2\x80\xae' shown said && complain "$1" "prints: $(cat -v shown said | head -c 600)"
 }
 # shows NAME: checks that the characters are printed visibly

@@ -13,7 +13,7 @@ trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
 [ -n "${AMBIT_TEST_ALL:-}" ] || export AMBIT_SIMT_SEED=${AMBIT_SIMT_SEED:-1}
-cases=0 failed=0 points=0
+cases=0 failed=0 points=0 pending=''
 told=(said) # the files that check searches for its text
 
 data() { "$bin/ambit-data" "$@"; }
@@ -45,6 +45,20 @@ synthetic() {
     few_tables "$folder/tables.json" "$folder"/*.jsonl >few.json && mv few.json "$folder/tables.json"
 }
 
+# begin NAME: begins a case of several checks.  It is ok unless one of them complains before the next case begins.
+begin() {
+    settle
+    cases=$((cases + 1))
+    pending=$1
+}
+
+# settle: prints the test point of the case that has begun, if no check has complained.
+settle() {
+    local name=$pending
+    pending=''
+    [ -z "$name" ] || point ok "$name"
+}
+
 # point RESULT NAME: prints a test point; "#" would begin a directive.
 point() {
     local name=${2//[$'\n#']/ }
@@ -54,6 +68,7 @@ point() {
 
 # complain NAME [REASON]: reports a failed case; the script continues.
 complain() {
+    pending=''
     point "not ok" "$1${2:+: $2}${seed:+ (seed $seed)}"
     { printf '%s\n' "$@" && head -c 900 said; } 2>/dev/null | sed 's/^/# /'
     failed=1
@@ -70,6 +85,7 @@ fail() {
 run() {
     local code=$1 got
     shift
+    settle
     cases=$((cases + 1))
     "$@" >shown 2>said </dev/null
     got=$?
@@ -133,6 +149,7 @@ same_folders() {
 
 # Ends a script: prints the plan, and exits with 1 if a case failed.
 finish() {
+    settle
     echo "1..$points"
     [ $failed = 0 ] && echo "# $cases cases"
     exit $failed
