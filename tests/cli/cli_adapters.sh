@@ -2,11 +2,10 @@
 # ambit-infer generate and loss with adapters that records name.  Each record's completion has the bits of a run in which its
 # adapter serves all records, whatever its neighbours are.  Killed runs end with the bytes of undisturbed ones.
 # usage: cli_adapters.sh [KILLS [SEED]]
-kills=${1:-1}
-seed=${2:-$(($(date +%s) % 32768))}
-RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+kills=${1:-1}
+choose_seed "${2:-}"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 # shellcheck source=tests/support/part_kill.sh

@@ -2,11 +2,10 @@
 # ambit-infer detect: long questions, options of the output, and a pipe in which each question is answered before the next one
 # comes.  Runs that are killed at random moments end with the bytes of an undisturbed run.
 # usage: cli_detect.sh [KILLS [SEED]]
-kills=${1:-6}
-seed=${2:-$(($(date +%s) % 32768))}
-RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+kills=${1:-$(by_night 6 3)}
+choose_seed "${2:-}"
 # shellcheck source=tests/support/part_kill.sh
 . "$support/part_kill.sh"
 

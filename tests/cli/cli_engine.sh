@@ -2,11 +2,10 @@
 # ambit-infer generate: the forms of its records.  A completion does not depend on its neighbours; constraints hold; a stop
 # string ends completions.  Killed runs with beams and constraints end with the bytes of undisturbed ones.
 # usage: cli_engine.sh [KILLS [SEED]]
-kills=${1:-1}
-seed=${2:-$(($(date +%s) % 32768))}
-RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+kills=${1:-1}
+choose_seed "${2:-}"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 # shellcheck source=tests/support/part_kill.sh

@@ -2,11 +2,10 @@
 # ambit-infer generate and loss: runs that are killed at random moments end with the bytes of an undisturbed run.  A prompt in
 # a pipe is answered before the next one comes.
 # usage: cli_generate.sh [KILLS [SEED]]
-kills=${1:-4}
-seed=${2:-$(($(date +%s) % 32768))}
-RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+kills=${1:-$(by_night 4 3)}
+choose_seed "${2:-}"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 # shellcheck source=tests/support/part_kill.sh

@@ -2,10 +2,9 @@
 # --shard and ambit-data join: the joined shards of every command are the bytes of one run, for every input format.  Shards
 # that are killed and run again; the messages of join about missing and duplicate shards and shards of another run.
 # usage: cli_shard.sh [SEED]
-seed=${1:-$(($(date +%s) % 32768))}
-RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+choose_seed "${1:-}"
 
 # same A B NAME
 same() { cmp -s "$1" "$2" || complain "$3" "$1 and $2 differ: $(diff "$1" "$2" | head -n 2 | head -c 600)"; }

@@ -2,10 +2,10 @@
 # The stages of infilling with external models: prompts are written, completed by another program or by ambit-infer generate,
 # and read back; baselines; runs that are killed and resumed.
 # usage: cli_stages.sh [KILLS [SEED]]
-kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
-RANDOM=$seed
+kills=${1:-$(by_night 4 2)}
+choose_seed "${2:-}"
 
 infill() { "$bin/ambit-infer" infill questions.jsonl --db dbs "$@"; }
 lines() { wc -l <"$1"; }

@@ -81,6 +81,16 @@ fail() {
     exit 1
 }
 
+# by_night ALL FEW: prints ALL under AMBIT_TEST_ALL, as scripts/test.sh --all sets it, else FEW.
+by_night() { if [ -n "${AMBIT_TEST_ALL:-}" ]; then echo "$1"; else echo "$2"; fi; }
+
+# choose_seed [SEED]: seeds RANDOM with SEED, by default with 1, or with any number under AMBIT_TEST_ALL.  Prints the seed.
+choose_seed() {
+    seed=${1:-$(by_night $(($(date +%s) % 32768)) 1)}
+    RANDOM=$seed
+    echo "# seed $seed"
+}
+
 # run CODE COMMAND...: runs the command and checks its exit code.
 run() {
     local code=$1 got
