@@ -25,18 +25,18 @@ record() {
 }
 # has PATTERN, hasnt PATTERN: the output
 has() {
-    cases=$((cases + 1))
+    begin "has $1"
     grep -qE -- "$1" out.jsonl || complain "the record" "does not say \"$1\": $(head -c 1500 out.jsonl)"
 }
 hasnt() {
-    cases=$((cases + 1))
+    begin "does not have $1"
     ! grep -qE -- "$1" out.jsonl || complain "the record" "says \"$1\": $(head -c 1500 out.jsonl)"
 }
 
 # --- the detector's alternatives: an open question, each kind of answer, questions about which nothing is asked
 # line ID PATTERN: the record
 line() {
-    cases=$((cases + 1))
+    begin "record $1 has $2"
     grep "^{\"id\":$1," all.out | grep -qE -- "$2" || complain "record $1" "does not say \"$2\": $(grep "^{\"id\":$1," all.out | head -c 1500)"
 }
 id=0
@@ -95,11 +95,11 @@ has '"rewrite":\{"question":"How heavy is it\? \(orders.total is meant, not ship
 # --- a person
 talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db firm.sqlite "${@:2}" >shown 2>said || complain dialogue "exit code $?"; }
 says() {
-    cases=$((cases + 1))
+    begin "says $1"
     grep -qE -- "$1" shown || complain "dialogue" "does not say \"$1\": $(head -c 1500 shown)"
 }
 silent() {
-    cases=$((cases + 1))
+    begin "does not say $1"
     ! grep -qE -- "$1" shown || complain "dialogue" "says \"$1\": $(head -c 1500 shown)"
 }
 talk $'sql\n2\n\n' "$city"
@@ -132,7 +132,7 @@ rewrite() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --rewrite --dev
 # gives TEXT ANSWERS ARGUMENTS...
 gives() {
     local got
-    cases=$((cases + 1))
+    begin "$*"
     got=$(rewrite "${@:2}") || complain rewrite "exit code $?"
     [ "$got" = "$1" ] || complain "rewrite ${*:3}" "got \"$got\""
 }

@@ -10,10 +10,10 @@ command -v curl >/dev/null || { echo "curl is not here"; exit 77; }
 # --- the unit: its command line is one that ask takes
 read -r -a command < <(sed -n 's/^ExecStart=[^ ]* //p' "$serve/ambit.service")
 options=" $(infer ask --help | grep -oE -- '--[a-z-]+' | sort -u | tr '\n' ' ')"
+begin "the command of the unit"
 for word in "${command[@]}"; do
     [[ $word != --* || $options == *" $word "* ]] || complain "the unit" "ask has no $word"
 done
-cases=$((cases + 1))
 [ "${command[0]}" = ask ] || complain "the unit" "starts ${command[*]}"
 if command -v systemd-analyze >/dev/null; then
     sed "s#/usr/bin/ambit-infer#$bin/ambit-infer#; /^Documentation=/d" "$serve/ambit.service" >ambit.service
@@ -67,7 +67,7 @@ fetch() { curl -s --max-time 60 --cacert site.pem --resolve "ambit.example.org:$
 # status CODE TEXT ARGUMENTS...: of a request
 status() {
     local got
-    cases=$((cases + 1))
+    begin "${*:3}"
     got=$(fetch -o shown -w '%{http_code}' "${@:3}")
     [ "$got" = "$1" ] || complain "${*:3}" "status $got, expected $1: $(head -c 300 shown)"
     grep -qE -- "$2" shown || complain "${*:3}" "does not say \"$2\": $(head -c 300 shown)"
