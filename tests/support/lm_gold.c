@@ -33,6 +33,12 @@ json_t *lm_gold_read(void)
     return file;
 }
 
+const char *lm_gold_tag(const json_t *file, int i)
+{
+    const json_t *model = json_array_get(json_object_get(file, "models"), (size_t)i);
+    return json_string_value(json_object_get(model, "tag"));
+}
+
 const json_t *lm_gold_case(const json_t *file, const char *tag)
 {
     const json_t *list = json_object_get(file, "models");

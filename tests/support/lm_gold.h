@@ -20,8 +20,11 @@ struct lm_gold {
     const char *tag;
 };
 
-/* tests/gold/llama.json with the models of gemma.json, the caller's; a model's record in it, borrowed. */
+/* tests/gold/llama.json with the models of gemma.json, the caller's. */
 json_t *lm_gold_read(void);
+/* Tag of the i-th model, or NULL after the last one; borrowed. */
+const char *lm_gold_tag(const json_t *file, int i);
+/* Record of a model in it, borrowed. */
 const json_t *lm_gold_case(const json_t *file, const char *tag);
 
 void lm_gold_open(struct lm_gold *g, const json_t *record, enum lm_part part, enum dtype dtype);
