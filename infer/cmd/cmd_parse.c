@@ -274,8 +274,8 @@ const struct command command_parse = {
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
         "docs/guides/parse.md.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --template-model gen --fill-model fill --db dbs -o sql.jsonl",
-                  "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --write-candidates | "
-                  "ambit-infer clarify --candidates - --db shop.sqlite" },
+                  "ambit-infer parse questions.jsonl --lm http://localhost:8080/v1 --db shop.sqlite --write-candidates -o "
+                  "candidates.jsonl" },
     .files = complete_files,
     .run = run,
 };
