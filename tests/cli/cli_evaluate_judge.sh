@@ -20,13 +20,13 @@ has alone.jsonl '^\{"id":"a","messages":\[\{"role":"system","content":"You are a
 lacks alone.jsonl 'trainer' "a schema beside a question alone"
 run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts schema -o schema.jsonl
 has schema.jsonl '^\{"id":"5",.*\\nSchema:\\ntrainer: id, fee, cost\\ncourse: id, trainer_id\\nKeys: course.trainer_id = trainer.id\\nQuestion: How many are there\?\\nAnswer:"' "a schema"
-run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o few.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts schema --shots 4 --examples shown.csv -o few.jsonl
 [ "$(sed -n 1p few.jsonl | grep -o 'Which fee is number [0-9]?\\nAnswer: yes\\n' | sort -u | wc -l)" = 2 ] || complain "two ambiguous examples" "$(sed -n 1p few.jsonl)"
 [ "$(sed -n 1p few.jsonl | grep -o 'Which id is number [0-9]?\\nAnswer: no\\n' | sort -u | wc -l)" = 2 ] || complain "two clear examples" "$(sed -n 1p few.jsonl)"
 tail -n 1 asked.jsonl >one.jsonl
-run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o again.jsonl
+run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --examples shown.csv -o again.jsonl
 [ "$(cat again.jsonl)" = "$(tail -n 1 few.jsonl)" ] || complain "the examples of a question asked alone" "$(cat again.jsonl)"
-run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv --seed 3 -o again.jsonl
+run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --examples shown.csv --seed 3 -o again.jsonl
 [ "$(cat again.jsonl)" != "$(tail -n 1 few.jsonl)" ] || complain "another seed" "shows the same"
 
 # --- a data folder: its test fold behind its training fold
@@ -92,13 +92,13 @@ judge() { train evaluate judge --data asked.jsonl --db gym.sqlite "$@" -o out.js
 expect 2 'expected one of --write-prompts, --answers and --lm' judge
 expect 2 'expected one of --write-prompts, --answers and --lm' judge --write-prompts schema --answers answers.jsonl
 expect 2 'published or schema|write-prompts' judge --write-prompts both
-expect 2 'shots requires --write-prompts schema' judge --write-prompts published --shots 2 --support shown.csv
-expect 2 'requires --support' judge --write-prompts schema --shots 4
-expect 2 'requires --shots' judge --write-prompts schema --support shown.csv
+expect 2 'shots requires --write-prompts schema' judge --write-prompts published --shots 2 --examples shown.csv
+expect 2 'requires --examples' judge --write-prompts schema --shots 4
+expect 2 'requires --shots' judge --write-prompts schema --examples shown.csv
 expect 2 'require --write-prompts' judge --answers answers.jsonl --shots 2
-expect 3 'expected 5 questions of each label to show, got 4 and 4' judge --write-prompts schema --shots 10 --support shown.csv
+expect 3 'expected 5 questions of each label to show, got 4 and 4' judge --write-prompts schema --shots 10 --examples shown.csv
 cat shown.csv <(echo 'What is the cost?,yes') >overlap.csv
-expect 3 'is both a few-shot example and a question' judge --write-prompts schema --shots 2 --support overlap.csv
+expect 3 'is both a few-shot example and a question' judge --write-prompts schema --shots 2 --examples overlap.csv
 expect 3 'line 1: field "id": expected the id of a question, got "x"' judge --answers <(echo '{"id":"x","text":"yes"}')
 expect 3 'line 1: expected "text" or "texts"' judge --answers <(echo '{"id":"a"}')
 expect 3 'nowhere.jsonl' judge --answers nowhere.jsonl

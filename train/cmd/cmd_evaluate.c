@@ -35,7 +35,8 @@ static const struct option detector_options[] = {
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
                 "decision threshold (default: the one stored in the model; with --predictions 0.5)",
                 .group = "metrics"),
-    STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS, "score interval without an answer, or max error rate"),
+    STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS,
+                  "score interval without an answer, or a maximum error rate"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "maximum number of tokens encoded at once", .group = "run"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
@@ -107,7 +108,7 @@ static const struct option selective_options[] = {
     STRING_OPTION("scored", AT(scored), "FILE", "output of `score --per-example`: id and --field", .required = true),
     STRING_OPTION("field", AT(field), "NAME", "field that is true or 1 if the statement is right"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
-                "flag from this score on (default: fields \"ambiguous\", \"status\")"),
+                "decision threshold on the score (default: fields \"ambiguous\", \"status\")"),
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
     STRING_OPTION("report", AT(report), "FILE.html", "write a page with the risk-coverage curve", .writes = true),
     { 0 },
@@ -153,7 +154,7 @@ static const struct option judge_options[] = {
     WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
                 "write the published prompts, or prompts with schema and question", .group = "prompts"),
     INT_OPTION("shots", AT(shots), "K", 0, 100, "few-shot examples in a prompt, half of them ambiguous"),
-    STRING_OPTION("support", AT(support), "FILE", "custom data set to take few-shot examples from"),
+    STRING_OPTION("examples", AT(support), "FILE", "custom data set to take few-shot examples from"),
     SEED_OPTION(AT(seed), "random seed of the few-shot examples"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of the prompts, to convert to scores",
                   .group = "scores"),
@@ -177,13 +178,13 @@ static const char *misused_judge(const struct yes_no_request *q)
     if (q->db && q->schema)
         return "--db and --schema cannot be used together";
     if (q->answers && (q->shots || q->support))
-        return "--shots and --support require --write-prompts or --lm";
+        return "--shots and --examples require --write-prompts or --lm";
     if (q->shots && strcmp(q->write ? q->write : q->prompt ? q->prompt : "schema", "schema") != 0)
         return "--shots requires --write-prompts schema, or --lm with --prompt schema";
     if (q->support && (!q->shots || (!q->db && !q->schema)))
-        return "--support requires --shots, and --db or --schema";
+        return "--examples requires --shots, and --db or --schema";
     if (q->shots && !q->support && (q->db || q->schema))
-        return "--shots requires --support with a custom data set";
+        return "--shots requires --examples with a custom data set";
     return NULL;
 }
 
@@ -211,7 +212,7 @@ static const struct command judge_mode = {
     OPTIONS(judge_options, judge_defaults),
     .details =
         "--lm asks a language-model server. --write-prompts writes {\"id\", \"messages\"} for each question. Few-shot examples come from the "
-        "training split or from --support. Any model may complete the prompts, for example with "
+        "training split or from --examples. Any model may complete the prompts, for example with "
         "`ambit-infer generate`.\n\n"
         "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"} and writes {\"id\", \"score\"}: the "
         "share of completions whose first word is yes, among those that begin with yes or no. A question "
