@@ -47,7 +47,7 @@
 #define LABEL_FIELD_OPTION(at) \
     STRING_OPTION("label-field", at, "FIELD[=VALUE]", \
                   "label field of a custom data set (default: ambiguous); with =VALUE, the positive value")
-#define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace existing files with other contents")
+#define FORCE_OPTION(at) FLAG_OPTION("force", at, "write to --out in spite of existing files with other contents")
 #define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "output file in JSONL; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)
 #define SHARD_OPTION(at, ...) /* the first argument is the granularity */ \

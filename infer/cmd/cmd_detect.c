@@ -35,7 +35,7 @@ static const struct option table[] = {
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of this model that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the one stored in the model)"),
     STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS,
-                  "status unsure for scores in this interval, or for as many as leave this error rate"),
+                  "report status unsure for scores in this interval, or as often as this maximum error rate requires"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
                "maximum number of tokens of a question; 0: as many as fit beside the schema"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),

@@ -30,7 +30,7 @@ static const struct option table[] = {
     CHOICE_OPTION("strategy", AT(strategy), "HOW", "dte|eta|heuristic",
                   "trained tagger, its concept links alone, or word similarity without a model"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
-                "minimum probability of AMB and UNK spans (default: the one stored in the model)"),
+                "decision threshold of AMB and UNK spans (default: the one stored in the model)"),
     REAL_OPTION("name", AT(heuristic.name), "X", 0, 1, "heuristic: minimum similarity to a column's name",
                 .group = "heuristic"),
     REAL_OPTION("value", AT(heuristic.value), "X", 0, 1, "heuristic: minimum similarity to a value"),

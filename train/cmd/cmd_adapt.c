@@ -27,7 +27,7 @@ static const struct option table[] = {
     OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --repeats"),
     FLAG_OPTION("json", AT(json), "with --repeats: print one JSON object"),
     CHOICE_OPTION("method", AT(set.method), "NAME", ADAPT_WORDS, "adapted parameters", .group = "adaptation"),
-    INT_OPTION("steps", AT(set.steps), "N", 0, 10000, "max steps, 0: 30, with lora 8"),
+    INT_OPTION("steps", AT(set.steps), "N", 0, 10000, "maximum number of steps, 0: 30, with lora 8"),
     INT_OPTION("folds", AT(set.parts), "N", 0, 48, "folds of the cross-validation, 0: 12, with lora 4"),
     REAL_OPTION("lr", AT(set.lr), "X", 0, 10, "learning rate of Adam, 0: the method's"),
     REAL_OPTION("pull", AT(set.pull), "X", 0, 1000, "weight of the distance from the base's parameters"),

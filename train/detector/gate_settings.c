@@ -124,7 +124,7 @@ const struct option gate_request_table[] = {
                "maximum number of tokens encoded at once outside training"),
     FLAG_OPTION("shuffle-schema", AT(shuffle_schema), "encode schema: shuffle tables and columns every epoch"),
     REAL_OPTION("hard-negatives", AT(hard_negatives), "X", 0, 1, "fraction of the hard negatives to train on"),
-    REAL_OPTION("false-alarms", AT(false_alarms), "X", 0, 1, "max fraction of hard negatives above the threshold"),
+    REAL_OPTION("false-alarms", AT(false_alarms), "X", 0, 1, "maximum fraction of hard negatives above the threshold"),
     REAL_OPTION("renamed", AT(renamed), "X", 0, 1, "fraction of questions with renamed schema elements"),
     REAL_OPTION("distractors", AT(distractors), "X", 0, 1, "fraction of questions with distractor tables"),
     REAL_OPTION("labelled-share", AT(labels_share), "X", 0, 0.9, "fraction of training questions from --labelled"),

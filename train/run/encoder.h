@@ -28,8 +28,8 @@ struct encoder_settings {
     INT_OPTION("encoder-layers", ENCODER_AT(at, layers), "N", 1, 48, "layers"), \
     INT_OPTION("encoder-heads", ENCODER_AT(at, heads), "N", 1, 64, "attention heads of at most 256 channels"), \
     INT_OPTION("encoder-intermediate", ENCODER_AT(at, intermediate), "N", 32, 16384, "feed-forward channels"), \
-    INT_OPTION("encoder-vocabulary", ENCODER_AT(at, vocabulary), "N", 200, 100000, "max WordPiece entries"), \
-    INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "max tokens of a sequence"), \
+    INT_OPTION("encoder-vocabulary", ENCODER_AT(at, vocabulary), "N", 200, 100000, "maximum number of WordPiece entries"), \
+    INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "maximum number of tokens of a sequence"), \
     REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "dropout")
 /* clang-format on */
 

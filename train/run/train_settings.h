@@ -38,7 +38,7 @@ struct train_settings {
     REAL_OPTION("lr", AT(train.lr), "X", OPTION_ABOVE_ZERO, 1, "peak learning rate"), \
     REAL_OPTION("warmup", AT(train.warmup), "X", 0, 1, "fraction of the steps with a rising rate"), \
     REAL_OPTION("decay", AT(train.decay), "X", 0, 1, "decoupled weight decay"), \
-    REAL_OPTION("clip", AT(train.clip), "X", 0, 1e9, "max gradient norm, 0: no limit"), \
+    REAL_OPTION("clip", AT(train.clip), "X", 0, 1e9, "maximum gradient norm, 0: no limit"), \
     INT_OPTION("patience", AT(train.patience), "N", 0, 100000, \
                "stop after N validations without improvement, 0: never"), \
     INT_OPTION("eval-every", AT(train.eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"), \
@@ -47,7 +47,7 @@ struct train_settings {
 #define RUN_OPTIONS \
     RESUME_OPTION(HERE(resume), "resume from the newest checkpoint in --out, with its settings", .group = "run"), \
     DRY_RUN_OPTION(HERE(dry_run), "check all settings and print the memory estimate only"), \
-    FLAG_OPTION("force", HERE(force), "write into a folder that holds other files"), \
+    FORCE_OPTION(HERE(force)), \
     SEED_OPTION(HERE(seed), "random seed"), \
     DEVICE_OPTION(HERE(device)), \
     NO_GRAPH_OPTION(HERE(no_graph)), \
