@@ -1,5 +1,5 @@
 /*
- * counterfactual.h - questions of WikiSQL, WikiTableQuestions and Spider on edited tables, where a word of theirs is
+ * counterfactual.h - questions of WikiSQL, WikiTableQuestions and Spider on edited tables, in which one word is
  * ambiguous or unanswerable.
  *
  * Two questions about different columns of one table are asked of the same edited tables. An edit that makes one

@@ -43,7 +43,7 @@ void gate_world_close(struct gate_world *w);
 /* A schema whose tables have a key and three columns and refer to one another in a row; the seed picks the words. */
 void gate_world_schema(struct schema *s, int tables, uint64_t seed);
 
-/* A question of the world's words, and where it is read: end with gate_question_release. */
+/* A question of the world's words, with its schema. The caller releases it with gate_question_release(). */
 struct gate_question {
     struct schema schema;
     struct schema_input input;

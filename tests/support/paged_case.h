@@ -1,5 +1,5 @@
 /*
- * paged_case.h - queries over a cache with shuffled rows, and ways of cutting them into units that all mean the same.
+ * paged_case.h - queries over a cache with shuffled rows, and several equivalent ways to divide them into units.
  */
 #ifndef TESTS_PAGED_CASE_H
 #define TESTS_PAGED_CASE_H

@@ -57,7 +57,7 @@ int gate_train(const struct gate_request *q, struct error *err);
 /* Fills a trainer that is ready to be opened. */
 void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q);
 const char *gate_stage_name(enum gate_stage s);
-/* The current stage. After the end of the run there is none. */
+/* The current stage. After the end of the run no stage is current. */
 enum gate_stage gate_stage(const struct gate_trainer *t);
 bool gate_in_stage(const struct gate_trainer *t, enum gate_stage s);
 
