@@ -16,8 +16,9 @@ static const struct option options[] = {
     SHARD_OPTION(AT(shard), 1),
     OUT_JSONL_OPTION(AT(out)),
     RESUME_OPTION(AT(resume), "continue an interrupted run from FILE.part"),
-    INT_OPTION("steps", AT(steps), "N", 1, 1e15, "maximum steps of SQLite's machine for a query", .group = "execution"),
-    REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400, "maximum seconds for a query"),
+    INT_OPTION("vm-steps", AT(steps), "N", 1, 1e15, "maximum number of steps of SQLite's virtual machine for a query",
+               .group = "execution"),
+    REAL_OPTION("timeout", AT(seconds), "SECONDS", OPTION_ABOVE_ZERO, 86400, "maximum time of a query"),
     FLAG_OPTION("python-text", AT(python_text), "fail on text that is not UTF-8, as Python's sqlite3 does"),
     { 0 },
 };
@@ -49,7 +50,7 @@ const struct command command_execute = {
                "results. Only SELECT statements run, with at most a million rows and 256 MiB. Equal statements run "
                "once. If a record fails, the exit code is 7. Guide: docs/guides/score.md.",
     .examples = { "ambit-data execute queries.jsonl --db databases -o rows.jsonl",
-                  "ambit-data execute queries.jsonl --db databases --seconds 10 -o rows.jsonl --resume" },
+                  "ambit-data execute queries.jsonl --db databases --timeout 10 -o rows.jsonl --resume" },
     .files = files,
     .run = run,
 };

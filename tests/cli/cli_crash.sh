@@ -25,8 +25,8 @@ done
 # --- a run that is killed, and goes on: the error is kept, and no worker is left
 endless="WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c"
 { record 0 "$crash" && for i in $(seq 255); do record "$i" "SELECT $i"; done && record last "$endless"; } >long.jsonl
-options=(execute --db db long.jsonl -o long.out --steps 1000000000000)
-"$bin/ambit-data" "${options[@]}" --seconds 600 >shown 2>said &
+options=(execute --db db long.jsonl -o long.out --vm-steps 1000000000000)
+"$bin/ambit-data" "${options[@]}" --timeout 600 >shown 2>said &
 program=$!
 until [ -e long.out.part ] && [ "$(wc -l <long.out.part)" -ge 256 ] || ! kill -0 $program 2>/dev/null; do sleep 0.01; done
 worker=$(cat /proc/$program/task/*/children)
@@ -40,7 +40,7 @@ done
 [ ! -e "/proc/${worker% }" ] || complain "the worker of a program that was killed" "runs on"
 head -n 256 long.jsonl >short.jsonl
 cp long.out.part long.kept
-run 7 data execute --db db short.jsonl -o long.out --steps 1000000000000 --seconds 600 --resume
+run 7 data execute --db db short.jsonl -o long.out --vm-steps 1000000000000 --timeout 600 --resume
 grep -q '256 records, 1 failed, 256 of an earlier run; 0 queries run' said || complain "--resume" "$(cat said)"
 head -n 1 long.out | grep -qE "\"id\":\"0\".*$why" || complain "--resume" "the error is not kept: $(head -n 1 long.out)"
 

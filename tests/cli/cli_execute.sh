@@ -60,7 +60,7 @@ no JSON
 {"db_id": "bakery", "sql": ["WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c", "SELECT 5"]}
 {"id": 11, "db_id": "bakery", "sql": "SELECT 1"}
 END
-execute 7 --db db --steps 100000 bad.jsonl -o out.jsonl
+execute 7 --db db --vm-steps 100000 bad.jsonl -o out.jsonl
 line 1 'bad.jsonl: line 1: field \"db_id\": db: no database nowhere: neither db/nowhere.sqlite nor db/nowhere/nowhere.sqlite'
 line 2 'line 2: field \"db_id\": expected the name of a database, got \"../db/bakery\"'
 line 3 'line 3: field \"sql\"'
@@ -75,7 +75,7 @@ line 10 '[{"status":"stopped","message":"more than 100000 steps"},{"status":"ok"
 line 11 '"rows":[[1]]'
 grep -q '11 records, 10 failed' said || complain "does not say how many failed"
 execute 2 good.jsonl -o new.jsonl
-execute 2 --db db --steps 0 good.jsonl -o new.jsonl
+execute 2 --db db --vm-steps 0 good.jsonl -o new.jsonl
 execute 2 --db db --resume good.jsonl
 execute 3 --db db nothing.jsonl -o new.jsonl
 execute 1 --db db good.jsonl -o nowhere/new.jsonl
@@ -154,7 +154,7 @@ resumed() { # N ARGUMENTS...: of what kept.part holds N lines are taken
 if [ -e kept.part ]; then
     kept=$(wc -l <kept.part)
     resumed "$kept" --db db slow.jsonl
-    resumed 0 --db db slow.jsonl --steps 10000000
+    resumed 0 --db db slow.jsonl --vm-steps 10000000
     sed '100s/SELECT/select/' slow.jsonl >other.jsonl
     resumed 99 --db db other.jsonl
     head -n 50 slow.jsonl >first.jsonl

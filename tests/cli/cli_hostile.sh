@@ -26,7 +26,7 @@ row() {
 hostile() {
     local status got
     printf '{"id": 1, "db_id": "bakery", "sql": "%s"}\n' "$3" >in.json
-    timeout 30 "$bin/ambit-data" execute --db db --steps 2000000 --seconds 2 in.json >shown 2>said
+    timeout 30 "$bin/ambit-data" execute --db db --vm-steps 2000000 --timeout 2 in.json >shown 2>said
     got=$?
     status=$(sed -nE 's/.*"status":"([a-z]*)".*/\1/p' shown)
     row 7 "$2" "$3" "${status:-error}" "$(sed -E 's/.*"(message|error)":"(.*)"\}$/\2/' shown)" $got

@@ -222,8 +222,8 @@ sed -i 's/"hash": "[0-9a-f]*",/"hash": "x",/' out.1-of-4.shard && faulty 'field 
 sed -i 's/"input"/"output"/' out.1-of-4.shard && faulty 'input' 1
 sed -i 's/"first": [0-9]*/"first": 27/' out.2-of-4.shard && faulty 'out.2-of-4: starts after record 27, but the shard before it ends with record 25' 2
 sed -i 's/"end": [0-9]*/"end": 101/' out.4-of-4.shard && faulty 'out.4-of-4: ends with record 101 of 102' 4
-run 0 "${execute[@]}" --steps 1000 in.jsonl -o out --shard 1/4
-faulty 'out.1-of-4: was made with --steps 1000, the others with 500000000' 1
+run 0 "${execute[@]}" --vm-steps 1000 in.jsonl -o out --shard 1/4
+faulty 'out.1-of-4: was made with --vm-steps 1000, the others with 500000000' 1
 sed 's/Which bakers/Which people/' in.jsonl >other.jsonl
 run 7 "${execute[@]}" other.jsonl -o out --shard 3/4
 faulty 'out.3-of-4: has another input, with 102 records; the others have one with 102' 3
@@ -258,7 +258,7 @@ before=$(stat -c %i all.2-of-3)
 run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
 grep -q 'all.2-of-3: already complete' said || complain "a whole shard" "is made anew"
 [ "$(stat -c %i all.2-of-3)" = "$before" ] || complain "a whole shard" "is another file"
-run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume --seconds 60
+run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume --timeout 60
 grep -q 'already complete' said && complain "a shard with other settings" "is not made anew"
 rm -f all.2-of-3 all.2-of-3.shard
 again=0
