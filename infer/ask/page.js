@@ -124,6 +124,8 @@ async function copyLink() {
 
 /* The question and what is known about it */
 
+const noStatement = 'There is no statement: the question asks for more than columns of one table, and there are no candidates.';
+
 const labels = { AMB: 'several meanings', UNK: 'nothing that is there', COL: 'a column', VAL: 'a value' };
 
 /* Marks the tagger's words; their offsets count code points. */
@@ -153,13 +155,17 @@ function showLegend(spans) {
 function note(text) {
     return make('p', text, { class: 'note' });
 }
+/* The words of the tagger, or without one those that the alternatives of the detector share with the question. */
+function spansOf(line) {
+    return line.tagger ? line.tagger.spans : line.session && line.session.record.spans || [];
+}
 function showKnown(line) {
-    const spans = line.tagger ? line.tagger.spans : [], parts = [showQuestion(line.question, spans)];
+    const spans = spansOf(line), parts = [showQuestion(line.question, spans)];
     if (spans.length) parts.push(showLegend(spans));
     parts.push(line.sentence ? make('p', line.sentence)
         : note('There is no detector: whether the question is ambiguous is not known.'));
     if (line.gated) parts.push(note('Most likely it is not ambiguous: nothing is asked.'));
-    if (line.stop === 'no-candidates') parts.push(note('There are no candidate statements: nothing can be asked or run.'));
+    if (line.stop === 'no-candidates' && !line.sql) parts.push(note(noStatement));
     $('known').replaceChildren(...parts);
 }
 
@@ -246,9 +252,15 @@ function showRows(result) {
     box.append(table);
     return box;
 }
+/* A question about which nothing is asked has a statement, and no session yet. */
+async function sessionWithRows(line) {
+    if (line.session) return line.session;
+    const record = { db_id: line.db_id, question: line.question, candidates: [line.sql] };
+    return (await post('start', { record })).session;
+}
 function saveRows() {
     work(async () => {
-        const reply = await sendJson('rows', { session: sessions[sessions.length - 1].session });
+        const reply = await sendJson('rows', { session: await sessionWithRows(sessions[sessions.length - 1]) });
         if (!reply.ok) await read(reply);
         const name = /filename="([^"]+)"/.exec(reply.headers.get('Content-Disposition'))[1];
         const link = make('a', undefined, { download: name, href: URL.createObjectURL(await reply.blob()) });
@@ -257,16 +269,30 @@ function saveRows() {
         return name.startsWith('first') ? name + ' has the first 10,000 rows of more.' : name + ' has all rows.';
     });
 }
+/* Without candidates the answers rewrite the question, and a plain question has a statement. */
+function showRewrite(line) {
+    const elements = line.rewrite.elements, open = elements.filter(e => e.element === null).length;
+    const ambiguous = 'The question stays ambiguous, so that there is no statement.';
+    const title = open === elements.length ? ambiguous : 'Rewritten question: ' + line.rewrite.question;
+    const parts = [make('h2', title, { id: 'outcome', tabindex: '-1' })];
+    if (open && open < elements.length) parts.push(note(ambiguous));
+    else if (!open && !line.sql) parts.push(note(noStatement));
+    return parts;
+}
+function showStatement(line) {
+    const parts = [make('pre', line.sql, { id: 'sql' })], rewritten = line.rewrite && line.rewrite.elements.length;
+    const title = !line.wording ? 'Result' : (line.ask ? 'Likeliest so far: ' : 'Result: ') + line.wording;
+    if (!rewritten) parts.unshift(make('h2', title, { id: 'outcome', tabindex: '-1' }));
+    if (line.confidence !== undefined) parts.push(note(Math.floor(100 * line.confidence + 1e-6) + ' % sure'));
+    return parts;
+}
 function showResult(line) {
     const parts = [];
     if (line.regenerated) parts.push(note('None of the first statements was meant; these are others.'));
     if (line.stop === 'escalated')
         parts.push(make('h2', 'No statement seems to be yours: a person has to read the question.', { class: 'error', id: 'outcome', tabindex: '-1' }));
-    if (line.sql) {
-        const sure = Math.floor(100 * line.confidence + 1e-6);
-        parts.push(make('h2', (line.ask ? 'Likeliest so far: ' : 'Result: ') + line.wording, { id: 'outcome', tabindex: '-1' }),
-            make('pre', line.sql, { id: 'sql' }), note(sure + ' % sure'));
-    }
+    if (line.rewrite && line.rewrite.elements.length) parts.push(...showRewrite(line));
+    if (line.sql) parts.push(...showStatement(line));
     if (line.result && line.result.rows) {
         const others = make('div', undefined, { class: 'others' });
         others.append(button('Save rows as CSV', saveRows, { class: 'side', id: 'save' }));
@@ -283,6 +309,7 @@ async function showLine(line) {
     const place = $('ask') || $('outcome');
     if (place) place.focus();
     if (line.ask) return 'Question ' + line.ask.turn + ': choose one of ' + line.ask.options.length + ' answers.';
+    if (!line.sql && $('outcome')) return $('outcome').textContent;
     return line.result && line.result.rows ? 'The result has ' + (line.result.truncated ? 'more than ' : '') + count(line.result.rows.length) + '.' : '';
 }
 function answer(said) {
@@ -321,7 +348,7 @@ async function openLink() {
     const session = await sessionOf(location.hash), line = await post('show', { session }), record = line.session.record;
     const detects = (await get('health')).detector;
     const detector = detects ? await post('detect', { question: record.question, db_id: record.db_id }) : null;
-    const known = { question: record.question, db_id: record.db_id, detector, sentence: detector && detector.sentence, tagger: { spans: record.spans || [] } };
+    const known = { question: record.question, db_id: record.db_id, detector, sentence: detector && detector.sentence, tagger: null, session };
     $('question').value = record.question;
     $('database').value = record.db_id;
     return show(line, known);
