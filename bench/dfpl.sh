@@ -202,13 +202,13 @@ elif [ -n "${AMBROSIA:-}" ] && [ -z "${ADAPTERS:-}" ]; then
 fi
 
 # --- stages 1 to 3: default interpretations with their SQL, one per distinct result; training examples of each system
-# examples CORPUS: writes CORPUS/FOLD.TARGET.
+# examples CORPUS: writes CORPUS/FOLD.TARGET.all.jsonl.
 examples() {
     local fold target
     for fold in train valid; do
-        infill "$1/$fold.jsonl" "$1/$fold.default" --default-model "$MODEL"
-        annotate "$1/$fold.jsonl" "$1/$fold.infill" --interpretations "$1/$fold.default"
-        for target in e2e gold; do annotate "$1/$fold.jsonl" "$1/$fold.$target" --target $target; done
+        infill "$1/$fold.jsonl" "$1/$fold.default.jsonl" --default-model "$MODEL"
+        annotate "$1/$fold.jsonl" "$1/$fold.infill.all.jsonl" --interpretations "$1/$fold.default.jsonl"
+        for target in e2e gold; do annotate "$1/$fold.jsonl" "$1/$fold.$target.all.jsonl" --target $target; done
     done
 }
 for corpus in "${corpora[@]}"; do
@@ -229,7 +229,7 @@ adapter() {
     [ "$2" = infill ] || preset=dfpl-$2
     mkdir -p "$1"
     for fold in train valid; do
-        done_by "$1/$fold.$2.jsonl" grep -hv '"error":' "${from[@]/%//$fold.$2}"
+        done_by "$1/$fold.$2.jsonl" grep -hv '"error":' "${from[@]/%//$fold.$2.all.jsonl}"
     done
     learn=(ambit-train infill --base "$MODEL" --preset "$preset" --data "$1/train.$2.jsonl" --valid "$1/valid.$2.jsonl" --select recall
         --db db --sql-model "$VALID_SQL_MODEL" "${ask[@]}" "${train[@]}" -o "$1.$2" --resume)
@@ -271,8 +271,8 @@ untrained() {
     row "default interpretations" "$1.default"
     infill "$tested" "$1.corrected.jsonl" --defaults "$1.default.jsonl" --correct-model "$DEFAULT_MODEL"
     row "with self-correction" "$1.corrected"
-    annotate "$tested" "$1/tested.gold" --target gold
-    done_by "$1/tested.answers" gold_answers "$1/tested.gold"
+    annotate "$tested" "$1/tested.gold.jsonl" --target gold
+    done_by "$1/tested.answers" gold_answers "$1/tested.gold.jsonl"
     infill "$tested" "$1.gold.jsonl" --defaults "$1/tested.answers"
     row "gold interpretations given" "$1.gold"
 }
