@@ -92,10 +92,10 @@ go() {
 } >long.jsonl
 for command in generate loss; do
     start=$(date +%s%N)
-    (go $command $command.whole) >shown 2>said
+    (go $command $command.whole.jsonl) >shown 2>said
     [ $? = 7 ] || fail "$command: $(cat said)"
     span=$(($(date +%s%N) - start))
-    stop_and_resume $command $command.whole
+    stop_and_resume $command $command.whole.jsonl
 done
 (trap '' XFSZ && ulimit -f 1 && infer loss --device cpu --model model --tokens 1 input.jsonl -o kept) >shown 2>said
 [ "$(wc -l <kept.part)" -gt 5 ] || complain "too few lines are kept for the next cases"

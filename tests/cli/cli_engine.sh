@@ -61,8 +61,6 @@ each beams.jsonl "^\{\"id\":$string,\"texts\":\[$scored,$scored,$scored\]\}$" "a
 column score beams.jsonl | awk '!($1 > $2 && $2 > $3) { exit 1 }' || complain "beams are not in the order of their scores"
 paste <(column score beams.jsonl) <(column logprob beams.jsonl) <(column tokens beams.jsonl) |
     awk '{ for (i = 1; i <= 3; i++) if (($i - $(i + 3) / $(i + 6)) ^ 2 > 1e-10) exit 1 }' || complain "a score is not log p by length"
-made short.jsonl -n 3 --beams 4 input.jsonl
-cmp -s short.jsonl beams.jsonl || complain "-n is not --n"
 made search.jsonl --beams 4 input.jsonl
 cmp -s <(column text beams.jsonl | cut -f 1) <(column text search.jsonl) || complain "--beams 4 alone is not the best of them"
 token="\"id\":[0-9]+,\"token\":$string,\"logprob\":$number"

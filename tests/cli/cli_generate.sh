@@ -25,12 +25,12 @@ go() {
 
 for command in generate loss; do
     start=$(date +%s%N)
-    (go $command $command.whole) >shown 2>said
+    (go $command $command.whole.jsonl) >shown 2>said
     [ $? = 7 ] || fail "$command: $(cat said)"
     span=$(($(date +%s%N) - start))
-    [ "$(wc -l <$command.whole)" = "$lines" ] || complain "$command: not a line for each record"
-    grep -v '"error"' $command.whole | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 400) || complain "$command: not in input order"
-    stop_and_resume $command $command.whole
+    [ "$(wc -l <$command.whole.jsonl)" = "$lines" ] || complain "$command: not a line for each record"
+    grep -v '"error"' $command.whole.jsonl | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 400) || complain "$command: not in input order"
+    stop_and_resume $command $command.whole.jsonl
 done
 
 # --- a line of an earlier run is reused only if its record, model and options are unchanged
@@ -47,7 +47,7 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     grep -q " $n of an earlier run" said || complain "$*" "expected $n lines of an earlier run"
 }
 taken "$kept" --model model --seed 3 input.jsonl
-cmp again generate.whole || complain "the run resumed after a full disk ends with other bytes"
+cmp again generate.whole.jsonl || complain "the run resumed after a full disk ends with other bytes"
 taken 0 --model model --seed 4 input.jsonl
 taken 0 --model model --seed 3 --max-new 23 input.jsonl
 cp -r model other

@@ -167,6 +167,6 @@ train_labels() { # FOLDER
     exec "$bin/ambit-train" gatekeeper --config tiny.yaml --data labels.csv --db gym.db --epochs 24 --save-every 3 --out "$1" --resume
 }
 train() { train_labels "$@"; }
-same() { diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "the folders differ"; }
+same() { same_folders "$1" "$2" -x config.yaml -x 'events.*' || fail "the folders differ"; }
 kill_and_resume whole killed 2
 finish

@@ -309,7 +309,7 @@ printf 'share-prefix: many\n' >bad.yaml
 expect "shared prefixes that are no flag" 2 "bad.yaml:1:15: share-prefix: expected true or false, got 'many'" infill --base model --data good.jsonl --config bad.yaml
 expect "shared prefixes of an encoder-decoder" 2 "unknown option --share-prefix" train seq2seq --tokenizer model --data good.jsonl --out new --share-prefix
 expect "shared prefixes by reward" 2 "unknown option --share-prefix" train reward --base model --data good.jsonl --db . --out new --share-prefix
-expect "shared prefixes of a T5" 6 "config.json: model_type: expected .llama.*, got .t5." infill --base "$gold/t5/v1.0" --data good.jsonl --share-prefix
+expect "shared prefixes of a T5" 6 "config.json: model_type: expected one of .llama.*, got .t5." infill --base "$gold/t5/v1.0" --data good.jsonl --share-prefix
 expect "shared prefixes and no answer" 3 "none.jsonl: line 1" infill --base model --data none.jsonl --share-prefix
 expect "shared prefixes of texts too long" 3 "apart.jsonl: no conversation of at most 2 tokens" infill --base model --data apart.jsonl --share-prefix --length 2
 expect "resumed with shared prefixes" 2 "share-prefix: the run to resume has false, got true" infill --base model --data good.jsonl --out held --resume --share-prefix

@@ -16,7 +16,7 @@ near() {
     paste <(value "$1/metrics.jsonl" "$3") <(value "$2/metrics.jsonl" "$3") | awk -v l="$4" 'NF != 2 { bad = 1 } { d = $1 - $2
         if (d < 0) d = -d; if (d > l * ($1 < 0 ? -$1 : $1)) bad = 1 } END { exit bad || NR == 0 }' || complain "$3 of $1 and $2" "$(value "$1/metrics.jsonl" "$3" | tr '\n' ' '), $(value "$2/metrics.jsonl" "$3" | tr '\n' ' ')"
 }
-same() { diff -r -x config.yaml -x 'events.*' -x states -x report.html "$1" "$2" >difference || complain "$1 and $2 differ" "$(cat difference)"; }
+same() { same_folders "$1" "$2" -x config.yaml -x 'events.*' -x states -x report.html >difference || complain "$1 and $2 differ" "$(cat difference)"; }
 
 records 0 40 >train.jsonl
 records 100 108 >valid.jsonl

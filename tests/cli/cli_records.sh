@@ -154,9 +154,9 @@ awk 'BEGIN { # 24000 records of 2 KB
 }'
 gzip -1 many.csv
 [ -n "${ASAN_OPTIONS:-}" ] || for file in many.json many.csv.gz; do # which wants address space without end
-    begin "$file in 80 MB"
-    (ulimit -v 80000 && exec "$bin/ambit-data" sql --schema few.json "$file" -o out.jsonl) >shown 2>said ||
-        complain "$file in 80 MB" "exit code $?"
+    begin "$file in 120 MB"
+    (ulimit -v 120000 && exec "$bin/ambit-data" sql --schema few.json "$file" -o out.jsonl) >shown 2>said ||
+        complain "$file in 120 MB" "exit code $?"
     [ "$(wc -l <out.jsonl)" = 24000 ] || complain "$file" "not a line for each record"
 done
 finish

@@ -61,7 +61,7 @@ own=(--base start --data plain.jsonl --device cpu --compute f32 --max-new 12 --m
 for name in first second; do
     "$bin/ambit-train" reward "${own[@]}" --valid plain.jsonl --test plain.jsonl --reward-program "$judge" --out $name >>log 2>&1 || fail "a reward program: $(tail -n 2 log)"
 done
-diff -r -x 'events.*' -x config.yaml first second || fail "two runs of a program differ"
+same_folders first second -x 'events.*' -x config.yaml || fail "two runs of a program differ"
 grep -q '"valid_reward"' first/metrics.jsonl || fail "no valid_reward: $(cat first/metrics.jsonl)"
 grep -q '"valid_recall"' first/metrics.jsonl && fail "the recall of a program: $(cat first/metrics.jsonl)"
 grep -q '"text":"A reading that nobody","reward":0.21' first/test.jsonl || fail "rewards: $(cat first/test.jsonl)"

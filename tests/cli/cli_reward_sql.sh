@@ -52,7 +52,7 @@ texts() { sed -E 's/.*"text":"([^"]*)".*/\1/' "$1/start.jsonl"; }
 before=$(requests)
 train "${once[@]}" --lm "$url" --cache cache.jsonl --out again >>log 2>&1 || fail "the cache"
 [ "$(requests)" = "$before" ] || fail "$(($(requests) - before)) requests were not in the cache"
-diff -r -x 'events.*' -x config.yaml served again || fail "a run from the cache differs"
+same_folders served again -x 'events.*' -x config.yaml || fail "a run from the cache differs"
 
 # --- killed and resumed
 train() {
@@ -61,7 +61,7 @@ train() {
     exec "$bin/ambit-train" "${common[@]}" --data records.jsonl --valid records.jsonl --test records.jsonl --sql-model writer --batch 3 --epochs 6 --lr 1e-3 --samples 4 \
         --reuse 2 --eval-every 6 --save-every 5 --resume --out "$1"
 }
-same() { diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"; }
+same() { same_folders "$1" "$2" -x config.yaml -x 'events.*' || fail "$1 and $2 differ"; }
 kill_and_resume whole killed "$kills"
 
 # --- bad input
