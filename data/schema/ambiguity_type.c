@@ -27,12 +27,16 @@ const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES] = {
                         true,
                         { "What you ask for is stored, and can be worked out too. ",
                           "What you wrote, \"%s\", is stored, and can be worked out too. " } },
-    [LINGUISTIC + LINGUISTIC_ATTACHMENT] = { "attachment",
-                                             "a condition may belong to the last thing named or to all of them",
-                                             AMBIGUITY_HEAD_WORDS },
     [LINGUISTIC +
-        LINGUISTIC_SCOPE] = { "scope", "all may share one answer, or each may have its own", AMBIGUITY_HEAD_WORDS },
-    [LINGUISTIC + LINGUISTIC_VAGUE] = { "vague", "a word of it fits several tables or columns", AMBIGUITY_HEAD_WORDS },
+        LINGUISTIC_ATTACHMENT] = { .name = "attachment",
+                                   .sentence = "a condition may belong to the last thing named or to all of them",
+                                   .head = AMBIGUITY_HEAD_WORDS },
+    [LINGUISTIC + LINGUISTIC_SCOPE] = { .name = "scope",
+                                        .sentence = "all may share one answer, or each may have its own",
+                                        .head = AMBIGUITY_HEAD_WORDS },
+    [LINGUISTIC + LINGUISTIC_VAGUE] = { .name = "vague",
+                                        .sentence = "a word of it fits several tables or columns",
+                                        .head = AMBIGUITY_HEAD_WORDS },
 };
 
 int ambiguity_type_find(const char *name)

@@ -104,7 +104,7 @@ check_examples() {
             while read -r option; do
                 grep -qE -- "^  (-[a-z], )?$option( |\$)|^  $option, " example || complain "$program $1: $option in '$part'"
             done < <(grep -oE -- ' --?[a-z][a-z-]*' <<<"$part")
-        done < <(sed 's: | :\n:g' <<<"$line")
+        done <<<"${line// | /$'\n'}"
     done < <(sed '1,/^examples:$/d' "help")
     [ $n = 2 ] || complain "$program $1: $n examples"
 }
