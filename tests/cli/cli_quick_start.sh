@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs the commands of the quick start and of the README as the pages have them, and compares the output with the pages.
+# The language-model server of the quick start is that of tests/support, with two statements for the question of the page.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+# shellcheck source=tests/support/lm_server.sh
+. "$support/lm_server.sh"
 export PATH=$bin:$PATH
 
 # Numbers and the spaces behind prompts aside.
@@ -20,6 +23,7 @@ run_page() {
         inside && /^ambit-data practice/ { print "sed -i 201,\\$d practice/*.jsonl" }' "$2" >commands.sh
     awk '/^```text$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$2" >promised
     begin "$(wc -l <commands.sh) lines of $1 run as written"
+    sed -i "s|http://localhost:8080/v1|$url|" commands.sh
     bash -euo pipefail commands.sh >shown 2>said || fail "the commands of $1: $(tail -n 20 said)"
     plain shown | sed 's/^> .*/> 2/' >lines
     missing=$(plain promised | grep -vxFf lines | grep -v '^> 2$' || true)
@@ -27,6 +31,9 @@ run_page() {
     [ -z "$missing" ] || complain "$1" "shows lines that were not printed: $missing"
 }
 
+lamps="FROM purchase_line JOIN product USING (product_id) WHERE title = 'lamp'"
+echo "{\"match\":\"lamps\",\"texts\":[\"SELECT sum(quantity) $lamps\",\"SELECT count(*) $lamps\"]}" >answers.jsonl
+serve answers=answers.jsonl
 run_page quick-start "$root/docs/quick-start.md"
 begin "the predictions of the quick start"
 [ "$(wc -l <predictions.jsonl)" = 3 ] || complain "predictions" "$(wc -l <predictions.jsonl) lines"
