@@ -53,7 +53,7 @@ static int read_split(struct dataset *d, enum data_split f, const char *dir, str
     return rc;
 }
 
-/* Appends to the error that tables.json is missing: what kind of folder is expected. */
+/* Adds the expected kind of folder to the error that tables.json is missing. */
 static void explain_folder(const char *dir, struct error *err)
 {
     struct stat st;
