@@ -66,16 +66,7 @@ small_detector model
 "$bin/ambit-infer" ask --db shop.sqlite --detector model --tagger heuristic --device cpu --serve "$host:0" 2>log &
 server=$!
 trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-for ((i = 0; i < 300; i++)); do
-    port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log)
-    [ -n "$port" ] && break
-    kill -0 $server 2>/dev/null || break
-    sleep 0.1
-done
-if [ -z "$port" ]; then
-    grep -q 'no libmicrohttpd' log && exit 77
-    fail "no service: $(cat log)"
-fi
+await_service $server
 # answers NAME PATTERN PATH FIELDS: checks a reply
 answers() {
     local reply

@@ -24,17 +24,7 @@ start() {
     rm -f log
     AMBIT_LOG=info "$bin/ambit-infer" ask --detector none --db "${db:-gym.sqlite}" --candidates candidates.jsonl --device cpu "$@" 2>log &
     server=$!
-    for ((i = 0; i < 300; i++)); do
-        port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log 2>/dev/null)
-        [ -n "$port" ] && return 0
-        kill -0 $server 2>/dev/null || break
-        sleep 0.1
-    done
-    if grep -q 'no libmicrohttpd' log; then
-        echo "built without libmicrohttpd"
-        exit 77
-    fi
-    fail "no service: $(cat log)"
+    await_service $server
 }
 stop() {
     begin "SIGTERM ends the service"

@@ -13,17 +13,7 @@ sqlite3 dbs/evil.sqlite 'CREATE TABLE "<img src=x onerror=document.title=1>"("</
 "$bin/ambit-infer" ask --detector none --db dbs --device cpu --serve 127.0.0.1:0 2>log &
 server=$!
 trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-for ((i = 0; i < 300; i++)); do
-    port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log)
-    [ -n "$port" ] && break
-    kill -0 $server 2>/dev/null || break
-    sleep 0.1
-done
-if grep -q 'no libmicrohttpd' log; then
-    echo "built without libmicrohttpd"
-    exit 77
-fi
-[ -n "$port" ] || fail "no service: $(cat log)"
+await_service $server
 url=http://127.0.0.1:$port
 
 # Skips the test where the browser cannot start at all.

@@ -35,17 +35,7 @@ chmod 600 token
 "$bin/ambit-infer" ask --detector none --db gym.sqlite --device cpu --serve 127.0.0.1:0 --token-file token 2>log &
 server=$!
 trap 'kill "$server" "$(cat nginx.pid 2>/dev/null)" 2>/dev/null; rm -rf "$work"' EXIT
-for ((i = 0; i < 300; i++)); do
-    port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log)
-    [ -n "$port" ] && break
-    kill -0 $server 2>/dev/null || break
-    sleep 0.1
-done
-if grep -q 'no libmicrohttpd' log; then
-    echo "built without libmicrohttpd"
-    exit 77
-fi
-[ -n "$port" ] || fail "no service: $(cat log)"
+await_service $server
 openssl req -x509 -newkey rsa:2048 -nodes -keyout site.key -out site.pem -days 2 -subj /CN=ambit.example.org \
     -addext subjectAltName=DNS:ambit.example.org >log.openssl 2>&1 || fail "openssl: $(cat log.openssl)"
 site=$((20000 + RANDOM % 10000))

@@ -157,6 +157,23 @@ same_folders() {
     done
 }
 
+# await_service PROCESS: waits until this service has written its address to the file log, and sets port.  Skips the script if
+# ambit is built without libmicrohttpd.
+await_service() {
+    local i
+    for ((i = 0; i < 300; i++)); do
+        port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log 2>/dev/null)
+        [ -n "$port" ] && return
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.1
+    done
+    if grep -q 'no libmicrohttpd' log; then
+        echo "built without libmicrohttpd"
+        exit 77
+    fi
+    fail "no service: $(cat log)"
+}
+
 # Ends a script: prints the plan, and exits with 1 if a case failed.
 finish() {
     settle
