@@ -24,6 +24,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.in = call->operands[0];
     if (q.corpus == TRIAGE_EHRSQL && !q.tables)
         return usage_error(err, "--from ehrsql requires --schema, the tables.json of its database");
+    if (q.corpus == TRIAGE_PRACTIQ && !q.tables)
+        return usage_error(err, "--from practiq requires --schema, the tables.json of Spider");
     if (q.corpus == TRIAGE_TRIAGESQL && q.tables)
         return usage_error(err, "--from triagesql and --schema cannot be used together: each question has its tables");
     int rc = triage_convert(&q, &n, err);
@@ -47,7 +49,8 @@ const struct command command_triage = {
         "A class is answerable, ambiguous, unanswerable or improper. mmsql: the dialogues of MMSQL; each turn of "
         "the user is a question, with the earlier ones as context. triagesql: the questions of TriageSQL. "
         "ehrsql: a folder of EHRSQL 2024 with data.json and label.json. mini-interact: the tasks of "
-        "BIRD-Interact's SQLite part; each has an ambiguous and a clear question.\n\n"
+        "BIRD-Interact's SQLite part; each has an ambiguous and a clear question. "
+        "practiq: PRACTIQ's combined categories; each question has its edited schema of Spider.\n\n"
         "`ambit-data score --rule triage` measures predictions of these classes. Guide: "
         "docs/guides/triage.md.",
     .examples = { "ambit-data triage --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",

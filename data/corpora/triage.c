@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char *const class_names[] = { "answerable", "ambiguous", "unanswerable", "improper" };
-static const char *const corpus_names[] = { "mmsql", "triagesql", "ehrsql", "mini-interact" };
+static const char *const corpus_names[] = { "mmsql", "triagesql", "ehrsql", "mini-interact", "practiq" };
 
 const char *triage_class_name(enum triage_class c)
 {
@@ -31,7 +31,9 @@ struct triage_conversion {
     const struct triage_request *q;
     struct triage_counts *counts;
     struct schema_set schemas;
-    struct strings contents; /* of TriageSQL's tables, as JSON; contents.items[i] are those of schemas.schemas[i] */
+    int n_given; /* schemas of --schema */
+    /* TriageSQL's tables and PRACTIQ's edits as JSON: contents.items[i] made schemas.schemas[n_given + i]. */
+    struct strings contents;
     struct out_file out;
     int64_t records;
 };
@@ -167,7 +169,16 @@ static int add_table(struct schema_build *b, const char *name, const json_t *col
     return 0;
 }
 
-/* Builds the schema, whose db_id has a number if other tables have the name already. */
+enum { DB_ID_BYTES = 300 };
+
+/* Writes the name, with a number if a schema has the name already. */
+static void new_db_id(char db_id[DB_ID_BYTES], const struct triage_conversion *c, const char *name)
+{
+    snprintf(db_id, DB_ID_BYTES, "%.200s", name);
+    for (int n = 2; schema_find(&c->schemas, db_id); n++)
+        snprintf(db_id, DB_ID_BYTES, "%.200s_%d", name, n);
+}
+
 static int add_schema(struct triage_conversion *c, const char *name, json_t *tables, const char *where,
                       struct error *err)
 {
@@ -175,12 +186,10 @@ static int add_schema(struct triage_conversion *c, const char *name, json_t *tab
     struct schema s;
     const char *table;
     json_t *columns;
-    char db_id[300];
+    char db_id[DB_ID_BYTES];
     int rc = 0;
 
-    snprintf(db_id, sizeof db_id, "%.200s", name);
-    for (int n = 2; schema_find(&c->schemas, db_id); n++)
-        snprintf(db_id, sizeof db_id, "%.200s_%d", name, n);
+    new_db_id(db_id, c, name);
     schema_build_init(&b, db_id);
     json_object_foreach(tables, table, columns) if ((rc = add_table(&b, table, columns, where, err))) break;
     if (rc == 0) {
@@ -203,7 +212,7 @@ static const char *schema_of_tables(struct triage_conversion *c, const json_t *r
     free(text);
     if (at < 0 || (at == n && add_schema(c, name, tables, where, err)))
         return NULL;
-    return c->schemas.schemas[at].db_id;
+    return c->schemas.schemas[c->n_given + at].db_id;
 }
 
 /* A record_fn. */
@@ -305,12 +314,188 @@ static int mini_task(void *user, json_t *record, const char *where, struct error
     return rc;
 }
 
+/* PRACTIQ: {"db_id", "ambiguousUnanswerableCategory", "schemaModification", "finalConversation": [{"USER"}], "query"}.
+ */
+
+static int practiq_class(enum triage_class *class, const char *category, const char *where, struct error *err)
+{
+    static const struct {
+        const char *opening;
+        enum triage_class class;
+    } openings[] = {
+        { "answerable", TRIAGE_ANSWERABLE },
+        { "ambiguous_", TRIAGE_AMBIGUOUS },
+        { "nonexistent_", TRIAGE_UNANSWERABLE },
+        { "unsupported_", TRIAGE_UNANSWERABLE },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(openings); i++)
+        if (strncasecmp(category, openings[i].opening, strlen(openings[i].opening)) == 0) {
+            *class = openings[i].class;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: field \"ambiguousUnanswerableCategory\": expected answerable, Ambiguous_..., Nonexistent_... "
+                     "or Unsupported_..., got \"%.60s\"",
+                     where, category);
+}
+
+/* An entry {"table", "column"} of the modification; table: its number, or -1 if the schema lacks it. */
+static int practiq_place(int *table, const char **column, const struct schema *s, const json_t *entry,
+                         const char *where, struct error *err)
+{
+    const char *name = json_get_string(entry, "table", where, err);
+
+    if (!name || !(*column = json_get_string(entry, "column", where, err)))
+        return -1;
+    *table = schema_table_find(s, name);
+    return 0;
+}
+
+/* Sets dropped[column] for every removed column.  Names that the schema lacks are ignored, as in the published code. */
+static int practiq_removals(bool *dropped, const struct schema *s, const json_t *edits, const char *where,
+                            struct error *err)
+{
+    static const char *const lists[] = { "removeColumn", "removeColumnLexicallyRelated",
+                                         "removeColumnSemanticallyRelated" };
+    const json_t *entry;
+    size_t k;
+
+    for (int i = 0; i < ARRAY_LEN(lists); i++) {
+        json_array_foreach(json_object_get(edits, lists[i]), k, entry)
+        {
+            const char *name;
+            int table;
+            if (practiq_place(&table, &name, s, entry, where, err))
+                return -1;
+            int column = table < 0 ? -1 : schema_column_find(s, table, name);
+            if (column >= 0)
+                dropped[column] = true;
+        }
+    }
+    return 0;
+}
+
+static int practiq_additions(struct schema_build *b, const struct schema *s, const json_t *edits, const char *where,
+                             struct error *err)
+{
+    const json_t *entry;
+    size_t k;
+
+    json_array_foreach(json_object_get(edits, "addColumn"), k, entry)
+    {
+        const char *name, *type = json_get_string(entry, "type", where, err);
+        int table;
+        if (!type || practiq_place(&table, &name, s, entry, where, err))
+            return -1;
+        if (table >= 0)
+            schema_build_column(b, table, name, NULL, column_type_of(type));
+    }
+    return 0;
+}
+
+/* Copies all that is not dropped. */
+static void practiq_copy(struct schema_build *b, const struct schema *s, const bool *dropped)
+{
+    int *number = xcalloc((size_t)s->n_columns + 1, sizeof *number);
+
+    for (int t = 0; t < s->n_tables; t++)
+        schema_build_table(b, s->tables[t].name, s->tables[t].text);
+    for (int i = 0; i < s->n_columns; i++) {
+        const struct schema_column *from = &s->columns[i];
+        if (dropped[i])
+            continue;
+        number[i] = schema_build_column(b, from->table, from->name, from->text, from->type);
+        if (from->primary)
+            schema_build_primary(b, number[i]);
+    }
+    for (int i = 0; i < s->n_foreign_keys; i++) {
+        const struct schema_foreign_key *k = &s->foreign_keys[i];
+        if (!dropped[k->from] && !dropped[k->to])
+            schema_build_foreign_key(b, number[k->from], number[k->to]);
+    }
+    free(number);
+}
+
+static int practiq_add_schema(struct triage_conversion *c, const struct schema *s, const json_t *edits,
+                              const char *where, struct error *err)
+{
+    bool *dropped = xcalloc((size_t)s->n_columns + 1, sizeof *dropped);
+    char db_id[DB_ID_BYTES];
+    struct schema_build b;
+    struct schema edited;
+
+    new_db_id(db_id, c, s->db_id);
+    schema_build_init(&b, db_id);
+    int rc = practiq_removals(dropped, s, edits, where, err);
+    if (rc == 0) {
+        practiq_copy(&b, s, dropped);
+        rc = practiq_additions(&b, s, edits, where, err);
+    }
+    if (rc == 0) {
+        schema_build_finish(&b, &edited);
+        rc = schema_set_add(&c->schemas, &edited, err);
+    }
+    schema_build_release(&b);
+    free(dropped);
+    return rc;
+}
+
+/* The db_id of the question's schema.  A schema is edited once for equal edits.  Cells are not edited, because the
+ * output has no rows.  Returns NULL with err. */
+static const char *practiq_schema(struct triage_conversion *c, const char *db_id, const json_t *edits,
+                                  const char *where, struct error *err)
+{
+    static const char *const kept[] = { "removeColumn", "removeColumnLexicallyRelated",
+                                        "removeColumnSemanticallyRelated", "addColumn" };
+    json_t *columns = json_object();
+    bool edited = false;
+
+    for (int i = 0; i < ARRAY_LEN(kept); i++) {
+        edited = edited || json_array_size(json_object_get(edits, kept[i]));
+        json_object_set(columns, kept[i], json_object_get(edits, kept[i]));
+    }
+    json_object_set_new(columns, "db_id", json_string(db_id));
+    char *text = edited ? json_text(columns, JSON_EXACT) : NULL;
+    json_decref(columns);
+    if (!text)
+        return schema_find(&c->schemas, db_id)->db_id;
+    int n = c->contents.n, at = strings_add(&c->contents, text);
+    free(text);
+    if (at == n && practiq_add_schema(c, schema_find(&c->schemas, db_id), edits, where, err))
+        return NULL;
+    return c->schemas.schemas[c->n_given + at].db_id;
+}
+
+/* A record_fn. */
+static int practiq_question(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct triage_conversion *c = user;
+    const char *db_id = json_get_string(record, "db_id", where, err);
+    const char *category = db_id ? json_get_string(record, "ambiguousUnanswerableCategory", where, err) : NULL;
+    const json_t *turns = category ? json_get_array(record, "finalConversation", where, err) : NULL;
+    const char *question = turns ? json_get_string(json_array_get(turns, 0), "USER", where, err) : NULL;
+    const char *sql = json_string_value(json_object_get(record, "query"));
+    enum triage_class class = TRIAGE_CLASSES;
+
+    c->records++;
+    if (!question || practiq_class(&class, category, where, err) || check_db(c, db_id, where, err))
+        return -1;
+    db_id = practiq_schema(c, db_id, json_object_get(record, "schemaModification"), where, err);
+    json_t *more = json_pack("{s:s*}", "sql", class == TRIAGE_ANSWERABLE ? sql : NULL);
+    if (db_id)
+        return write_question(c, json_integer(c->records), db_id, question, class, category, more, err);
+    json_decref(more);
+    return -1;
+}
+
 static int read_corpus(struct triage_conversion *c, struct error *err)
 {
     static record_fn *const readers[] = {
         [TRIAGE_MMSQL] = mmsql_dialogue,
         [TRIAGE_TRIAGESQL] = triagesql_question,
         [TRIAGE_MINI_INTERACT] = mini_task,
+        [TRIAGE_PRACTIQ] = practiq_question,
     };
 
     if (c->q->corpus != TRIAGE_EHRSQL)
@@ -354,6 +539,7 @@ int triage_convert(const struct triage_request *q, struct triage_counts *n, stru
     struct out_folder folder = { 0 };
     int rc = q->tables ? schema_set_open(&c.schemas, q->tables, err) : 0;
 
+    c.n_given = c.schemas.n;
     if (rc == 0)
         rc = out_folder_open(&folder, q->out, err) || write_folder(&c, folder.tmp, err) ||
                      out_folder_commit(&folder, q->force, err)

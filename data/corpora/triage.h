@@ -10,6 +10,9 @@
  * EHRSQL 2024 (Lee et al. 2024) is a folder with data.json and label.json.  A question with the label "null" is
  * unanswerable.
  * Mini-Interact of BIRD-Interact (Huo et al. 2025) is JSONL of tasks.  `amb_user_query` is ambiguous, `query` is not.
+ * PRACTIQ (Dong et al. 2025) is JSONL, as its released program combines the categories: each question has a category
+ * and edits of a schema of Spider.  Columns are removed and added; edited cells are ignored.  "Ambiguous_..." is
+ * ambiguous; the categories of missing columns, missing values and missing joins are unanswerable.
  */
 #ifndef DATA_CORPORA_TRIAGE_H
 #define DATA_CORPORA_TRIAGE_H
@@ -22,14 +25,14 @@ const char *triage_class_name(enum triage_class c);
 /* TRIAGE_CLASSES for an unknown name. */
 enum triage_class triage_class_of(const char *name);
 
-enum triage_corpus { TRIAGE_MMSQL, TRIAGE_TRIAGESQL, TRIAGE_EHRSQL, TRIAGE_MINI_INTERACT };
+enum triage_corpus { TRIAGE_MMSQL, TRIAGE_TRIAGESQL, TRIAGE_EHRSQL, TRIAGE_MINI_INTERACT, TRIAGE_PRACTIQ };
 /* The names of the corpora, in the order of the enum. */
-#define TRIAGE_CORPORA "mmsql|triagesql|ehrsql|mini-interact"
+#define TRIAGE_CORPORA "mmsql|triagesql|ehrsql|mini-interact|practiq"
 
 struct triage_request {
-    const char *in; /* a file, or the folder of EHRSQL */
-    const char
-        *tables; /* tables.json with the schemas of the questions, or NULL; EHRSQL requires one with one schema */
+    const char *in;     /* a file, or the folder of EHRSQL */
+    const char *tables; /* tables.json with the schemas of the questions, or NULL; EHRSQL requires one with one schema,
+                           PRACTIQ Spider's */
     const char *out;
     enum triage_corpus corpus;
     bool force;
@@ -42,7 +45,7 @@ struct triage_counts {
 /*
  * Writes OUT/questions.jsonl: {"id", "db_id", "question", "class", "source", "source_class"}, and where the corpus has
  * them "sql", "context" (the earlier questions of a dialogue) and "ambiguities" ({"term", "type"}).  OUT/tables.json
- * has the schemas of `tables`, or those of TriageSQL's questions.
+ * has the schemas of `tables`, those of TriageSQL's questions, and PRACTIQ's edited ones.
  * Returns -1 with EXIT_CODE_DATA naming the file, record and field; then nothing is written.
  */
 int triage_convert(const struct triage_request *q, struct triage_counts *n, struct error *err);

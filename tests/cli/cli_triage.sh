@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data triage: MMSQL, TriageSQL, EHRSQL and Mini-Interact in one form; score --rule triage; bad input of each reader.
+# ambit-data triage: MMSQL, TriageSQL, EHRSQL, Mini-Interact and PRACTIQ in one form; score --rule triage; bad input of each reader.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -42,6 +42,19 @@ has mini/questions.jsonl '"question":"good signals?","class":"ambiguous","source
 has mini/questions.jsonl '{"id":"alien_1-clear","db_id":"alien","question":"signals above 5?","class":"answerable"'
 [ ! -e mini/tables.json ] || complain "a folder of tasks without schemas" "has tables.json"
 
+# --- PRACTIQ: each question has its category and its edits of a schema; equal edits make one schema
+practiq() { printf '{"db_id":"%s","question":"old","query":"SELECT price FROM item","ambiguousUnanswerableCategory":"%s","schemaModification":%s,"finalConversation":[{"USER":"%s"},{"DB EXPERT":"x"}]}\n' "$@"; }
+removed='{"removeColumn":[{"table":"ITEM","column":"Price"},{"table":"gone","column":"x"}]}'
+doubled='{"removeColumn":[{"table":"item","column":"price"}],"addColumn":[{"table":"item","column":"list_price","type":"REAL","value":[1]},{"table":"item","column":"sale_price","type":"REAL","value":[2]}],"addCell":[]}'
+{ practiq shop answerable '{}' One; practiq shop Nonexistent_SELECT_Column "$removed" Two; practiq shop Unsupported_Join "$removed" Three; practiq shop Ambiguous_SELECT_Column "$doubled" Four; } >practiq.jsonl
+check "PRACTIQ" 0 "2 unanswerable" convert --from practiq practiq.jsonl --schema tables.json -o practiq
+has practiq/questions.jsonl '{"id":1,"db_id":"shop","question":"One","class":"answerable","source":"practiq","source_class":"answerable","sql":"SELECT price FROM item"}'
+has practiq/questions.jsonl '{"id":2,"db_id":"shop_2","question":"Two","class":"unanswerable","source":"practiq","source_class":"Nonexistent_SELECT_Column"}'
+has practiq/questions.jsonl '"db_id":"shop_2","question":"Three","class":"unanswerable"'
+has practiq/questions.jsonl '"db_id":"shop_3","question":"Four","class":"ambiguous"'
+has practiq/tables.json '"list_price"'
+[ "$(grep -o '"price"' practiq/tables.json | wc -l)" = 2 ] || complain "the edited schemas" "still have the removed column"
+
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
 dialogue shop "$(turn true "Hi!" type rude)" >bad.json
@@ -63,6 +76,23 @@ echo '[]' >gap/label.json
 refuse "labels that are no object" 'gap/label.json: expected an object of labels' --from ehrsql gap --schema tables.json
 echo '{"instance_id":"a","selected_database":"d","amb_user_query":"q","user_query_ambiguity":{}}' >bad.jsonl
 refuse "a task without ambiguities" 'bad.jsonl: line 1: field "critical_ambiguity"' --from mini-interact bad.jsonl
+practiq shop Odd '{}' One >bad.jsonl
+refuse "a category of PRACTIQ" 'bad.jsonl: line 1: field "ambiguousUnanswerableCategory": expected answerable, Ambiguous_' --from practiq bad.jsonl --schema tables.json
+practiq ship answerable '{}' One >bad.jsonl
+refuse "a database of PRACTIQ" 'expected a database of tables.json, got "ship"' --from practiq bad.jsonl --schema tables.json
+practiq shop Nonexistent_Value '{"removeColumn":[{"table":"item","column":7}]}' One >bad.jsonl
+refuse "an edit of PRACTIQ" 'bad.jsonl: line 1: field "column"' --from practiq bad.jsonl --schema tables.json
+practiq shop Ambiguous_SELECT_Column '{"addColumn":[{"table":"item","column":"x"}]}' One >bad.jsonl
+refuse "an added column of PRACTIQ" 'field "type"' --from practiq bad.jsonl --schema tables.json
+for set in mmsql triagesql mini-interact practiq; do
+    schema=()
+    [ "$set" != practiq ] || schema=(--schema tables.json)
+    printf '[{"db_name": "sh' >cut.json
+    refuse "a truncated file of $set" 'cut.json: ' --from "$set" cut.json "${schema[@]}"
+    printf '[7]' >cut.json
+    refuse "a record of $set that is no object" 'cut.json: record 1: ' --from "$set" cut.json "${schema[@]}"
+done
+check "PRACTIQ without a schema" 2 "from practiq requires --schema" convert --from practiq practiq.jsonl -o none
 check "EHRSQL without a schema" 2 "from ehrsql requires --schema" convert --from ehrsql ehr -o none
 check "TriageSQL with a schema" 2 "cannot be used together" convert --from triagesql triagesql.json --schema tables.json -o none
 
