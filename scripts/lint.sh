@@ -30,7 +30,7 @@ check_cppcheck() {
     cppcheck --quiet --error-exitcode=1 --enable=warning,portability --std=c11 --language=c -j"$(nproc)" -I. \
         --suppress=missingIncludeSystem --suppress=nullPointerOutOfMemory --suppress=missingReturn \
         --suppress=invalidFunctionArg \
-        --suppress=nullPointer:kernels/cpu/rms_norm.c -DKERNELS_TRACE_H -D'CHECK(c,...)=((c)?(void)0:abort())' \
+        --suppress=nullPointer:kernels/cpu/norm.c -DKERNELS_TRACE_H -D'CHECK(c,...)=((c)?(void)0:abort())' \
         kernels data models train infer -i kernels/cuda -i kernels/simt
 }
 

@@ -5,7 +5,7 @@
 # usage: check_layers.sh [ROOT]    check_layers.sh --table [ROOT]    the folders with their files and lines
 set -euo pipefail
 
-# The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}, a file for each op.
+# The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}.
 folders="
 data/base data/endpoint data/sqlite data/schema data/sql data/db data/worker data/corpora data/span data/eval data/prompt data/published data/synth data/clarify data/cmd
 models/text models/io models/net models/hf models/embed models/lm models/gatekeeper models/tagger models/engine

@@ -1,4 +1,6 @@
-/* Part of gemm.h: products of few rows in bf16 on AMX, which read the weight as it lies, once, and nothing but it. */
+/*
+ * Products of few rows in bf16 on AMX. They read each weight once, in the layout that it has, and keep no copy of it.
+ */
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tile.h"

@@ -12,7 +12,52 @@
 
 #ifdef AMBIT_DNNL
 
-#include "kernels/cpu/dnnl_compat.h"
+#include <dnnl.h>
+#include <omp.h>
+
+/* Common names for the interfaces of oneDNN 2, which describes memory by a struct, and of oneDNN 3, which describes it
+ * by a handle. */
+typedef dnnl_memory_desc_t desc;
+
+/* True if a kernel on AMX tiles may run with the tile configuration of another. */
+#define DNNL_STALE_TILES (DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR < 301)
+
+#if DNNL_VERSION_MAJOR >= 3
+
+typedef const_dnnl_memory_desc_t const_desc;
+#define DESC_OF(d) (d)
+#define desc_strided dnnl_memory_desc_create_with_strides
+#define desc_tagged dnnl_memory_desc_create_with_tag
+#define desc_free(d) ((void)dnnl_memory_desc_destroy(*(d)))
+#define append_sum(ops) dnnl_post_ops_append_sum((ops), 1.0f, 0, dnnl_data_type_undef)
+#define append_eltwise(ops, kind, alpha) dnnl_post_ops_append_eltwise((ops), (kind), (alpha), 0)
+
+static inline dnnl_status_t matmul_describe(dnnl_primitive_desc_t *about, dnnl_engine_t engine, desc *a, desc *b,
+                                            desc *bias, desc *y, dnnl_primitive_attr_t attr)
+{
+    return dnnl_matmul_primitive_desc_create(about, engine, *a, *b, bias ? *bias : NULL, *y, attr);
+}
+
+#else
+
+typedef const dnnl_memory_desc_t *const_desc;
+#define DESC_OF(d) (&(d))
+#define desc_strided dnnl_memory_desc_init_by_strides
+#define desc_tagged dnnl_memory_desc_init_by_tag
+#define desc_free(d) ((void)(d))
+#define append_sum(ops) dnnl_post_ops_append_sum((ops), 1.0f)
+#define append_eltwise(ops, kind, alpha) dnnl_post_ops_append_eltwise((ops), 1.0f, (kind), (alpha), 0)
+
+static inline dnnl_status_t matmul_describe(dnnl_primitive_desc_t *about, dnnl_engine_t engine, desc *a, desc *b,
+                                            desc *bias, desc *y, dnnl_primitive_attr_t attr)
+{
+    dnnl_matmul_desc_t matmul;
+    dnnl_status_t status = dnnl_matmul_desc_init(&matmul, a, b, bias, y);
+
+    return status == dnnl_success ? dnnl_primitive_desc_create(about, &matmul, attr, engine, NULL) : status;
+}
+
+#endif
 
 enum { GEMMS_MAX = 1024, BUCKETS = 1024 };
 
@@ -358,6 +403,48 @@ bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
     return true;
 }
 
+/* Products of f32 without AVX-512.  There oneDNN splits sums by the number of threads.  The product is therefore split
+ * by its shape alone, and one thread computes each tile. */
+enum { ROWS = 192, COLUMNS = 384, DEPTH = 128 };
+
+bool gemm_tiled(void)
+{
+    return !gemm_rows_alone(F32);
+}
+
+static int64_t part(int64_t from, int64_t end, int64_t most)
+{
+    return end - from < most ? end - from : most;
+}
+
+/* The tile of y at (i, j), by the thread that calls.  Sums over rows of a batch, which may be long, are sums of sums.
+ */
+static void make_tile(const struct gemm *g, const float *a, const float *b, float *y, bool add, int64_t i, int64_t j)
+{
+    /* Steps from row to row and from column to column of a and b as the product sees them. */
+    int64_t row = g->ta ? 1 : g->k, col = g->ta ? g->m : 1, down = g->tb ? 1 : g->n, across = g->tb ? g->k : 1;
+    int64_t m = part(i, g->m, ROWS), n = part(j, g->n, COLUMNS), depth = g->ta ? DEPTH : g->k;
+    int threads = omp_get_max_threads();
+    dnnl_status_t status = dnnl_success;
+
+    /* Inside a parallel region the setting is the thread's own. oneDNN then sums in one order. */
+    omp_set_num_threads(1);
+    for (int64_t l = 0; l < g->k && status == dnnl_success; l += depth)
+        status = dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', m, n, part(l, g->k, depth), 1.0f,
+                            a + i * row + l * col, g->ta ? g->m : g->k, b + l * down + j * across, g->tb ? g->k : g->n,
+                            add || l > 0 ? 1.0f : 0.0f, y + i * g->n + j, g->n);
+    omp_set_num_threads(threads);
+    CHECK(status == dnnl_success, "oneDNN: sgemm: status %d", (int)status);
+}
+
+void gemm_tiles(const struct gemm *g, const float *a, const float *b, float *y, bool add)
+{
+    int64_t across = (g->n + COLUMNS - 1) / COLUMNS, tiles = across * ((g->m + ROWS - 1) / ROWS);
+#pragma omp parallel for schedule(static) if (tiles > 1)
+    for (int64_t t = 0; t < tiles; t++)
+        make_tile(g, a, b, y, add, t / across * ROWS, t % across * COLUMNS);
+}
+
 #else
 
 const char *gemm_library(void)
@@ -406,6 +493,16 @@ bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)
     (void)cache;
     (void)g;
     return false;
+}
+
+bool gemm_tiled(void)
+{
+    return false;
+}
+
+void gemm_tiles(const struct gemm *g, const float *a, const float *b, float *y, bool add)
+{
+    (void)g, (void)a, (void)b, (void)y, (void)add;
 }
 
 #endif

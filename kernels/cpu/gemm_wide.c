@@ -1,4 +1,6 @@
-/* Part of gemm.h: products of bf16 where the machine has no instruction for them, as products of f32. */
+/*
+ * Products of bf16 on a machine without an instruction for them, as products of f32.
+ */
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/rms_norm.h"
+#include "kernels/cpu/norm.h"
 #include "kernels/cpu/row.h"
 
 #include <math.h>

@@ -61,7 +61,7 @@ static void test_check_nan(void **state)
 
     (void)state;
     assert_int_equal(run_with("AMBIT_CHECK_NAN=1", "test_trace run", &output), ABORTED);
-    check_says(output, true, "kernels/ops/add.c:");
+    check_says(output, true, "kernels/ops/elementwise.c:");
     check_says(output, true, "y[1, 2] is ");
     check_says(output, true, "nan after add  y f32[2, 3]  a f32[2, 3]  b f32[2, 3]\n");
     check_says(output, false, "scale");
