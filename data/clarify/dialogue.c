@@ -111,7 +111,7 @@ bool dialogue_view(struct dialogue *d, int attribute, struct question_view *view
     *view = (struct question_view){ .attribute = attribute };
     if (posterior_masses(mass, &d->now, &d->attributes[attribute]) < 2)
         return false;
-    show(view, mass, d->attributes[attribute].n_values, d->asked[attribute] > 0 && !d->rules.forget);
+    show(view, mass, d->attributes[attribute].n_values, d->asked[attribute] > 0 && !d->rules.repeat);
     number_options(d, view);
     view->gain = posterior_gain(&d->now, &view->split);
     return true;
@@ -164,7 +164,7 @@ static bool is_settled(const struct dialogue *d, int attribute)
     const int *value = d->attributes[attribute].value;
     int best = posterior_best(&d->now);
 
-    if (d->rules.forget || !d->n_turns || !is_said(d, best))
+    if (d->rules.repeat || !d->n_turns || !is_said(d, best))
         return false;
     for (int i = 0; i < d->now.n; i++)
         if (d->now.p[i] > 0 && value[i] != value[best] && is_said(d, i))
@@ -288,7 +288,7 @@ int dialogue_answer(struct dialogue *d, const struct question_view *view, struct
     bool value = a.kind == ANSWER_VALUE && a.value < view->n_shown, telling = value || a.kind == ANSWER_EITHER;
     d->turns[d->n_turns++] = (struct turn){ view->attribute, a, telling, value ? view->shown[a.value] : -1 };
     d->asked[view->attribute]++;
-    d->closed[view->attribute] = !d->rules.forget && !may_ask_again(d, view, a);
+    d->closed[view->attribute] = !d->rules.repeat && !may_ask_again(d, view, a);
     d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;
     return 0;
 }

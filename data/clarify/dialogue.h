@@ -4,9 +4,9 @@
  * A question shows at most DIALOGUE_SHOWN options, the most probable first, and "something else" for the rest.  When
  * the question is asked again, options below a tenth of the highest probability are part of "something else" too.
  *
- * An attribute is asked about once.  It is asked about again only after "something else", or if the rules forget.  An
- * attribute in which all candidates agree with the answers so far is settled and is not asked about.  After "I don't
- * know" or "either is fine" no question is asked that divides the candidates in the same way.
+ * An attribute is asked about once.  It is asked about again only after "something else", or if the rules repeat
+ * questions.  An attribute in which all candidates agree with the answers so far is settled and is not asked about.
+ * After "I don't know" or "either is fine" no question is asked that divides the candidates in the same way.
  *
  * The state is the prior and the turns, nothing else: dialogue_undo() drops the last turn and replays the others.
  */
@@ -37,7 +37,7 @@ struct dialogue_rules {
     double worth, second; /* value of a correct answer, and cost of a second of the user's time; second 0: ignored */
     bool fallback; /* ask the last attribute, the fallback question, only if no other reaches min_gain, and not if the
                          answers settle it already */
-    bool forget;   /* attributes may be asked about again */
+    bool repeat;   /* attributes may be asked about again */
     uint64_t seed; /* seed of STRATEGY_RANDOM */
 };
 extern const struct dialogue_rules dialogue_rules_default;

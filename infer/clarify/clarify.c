@@ -40,7 +40,7 @@ void clarify_settings_init(struct clarify_settings *s, const struct clarify_requ
     s->rules.confidence = q->confidence;
     s->rules.min_gain = q->min_gain;
     s->rules.second = q->second_cost;
-    s->rules.forget = q->memory == MEMORY_OFF;
+    s->rules.repeat = q->repeat;
     s->rules.fallback = true;
     s->rules.seed = (uint64_t)q->seed;
 }

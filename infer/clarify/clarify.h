@@ -12,9 +12,6 @@
 #include "data/endpoint/endpoint.h"
 #include "infer/clarify/clarify_case.h"
 
-/* Off: attributes may be asked about again. */
-enum clarify_memory { MEMORY_ON, MEMORY_OFF };
-
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
     const char *predictions, *spans; /* files of detect and of tag, or NULL */
@@ -23,7 +20,7 @@ struct clarify_request {
     enum strategy strategy;
     double noise, confidence, min_gain, second_cost;
     int64_t max_turns;
-    enum clarify_memory memory;
+    bool repeat;        /* attributes may be asked about again */
     bool simulate;      /* run dialogues about each "gold"; the last line has the metrics */
     const char *report; /* report.html that compares all strategies, or NULL */
     double user_noise, user_unknown;

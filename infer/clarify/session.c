@@ -35,7 +35,7 @@ static json_t *rules_json(const struct clarify_settings *s)
     const struct dialogue_rules *r = &s->rules;
     return json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:b, s:I}", "strategy", strategy_name(r->strategy), "noise",
                      s->noise, "confidence", r->confidence, "min_gain", r->min_gain, "max_turns", r->max_turns,
-                     "second_cost", r->second, "memory", !r->forget, "seed", (json_int_t)r->seed);
+                     "second_cost", r->second, "repeat", r->repeat, "seed", (json_int_t)r->seed);
 }
 
 static int read_strategy(struct dialogue_rules *r, const json_t *o, const char *where, struct error *err)
@@ -56,7 +56,6 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
     struct dialogue_rules *r = &s->rules;
     const json_t *o = json_get_object(value, "rules", where, err);
     int64_t turns, seed;
-    bool memory;
 
     *s = (struct clarify_settings){ .rules = dialogue_rules_default };
     if (!o || read_strategy(r, o, where, err) || json_get_real(o, "noise", 0, 0.5, &s->noise, where, err) ||
@@ -64,10 +63,9 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
         json_get_real(o, "min_gain", 0, 100, &r->min_gain, where, err) ||
         json_get_int(o, "max_turns", 0, DIALOGUE_MAX_TURNS, &turns, where, err) ||
         json_get_real(o, "second_cost", 0, 1e6, &r->second, where, err) ||
-        json_get_bool(o, "memory", &memory, where, err) || json_get_int(o, "seed", 0, 1LL << 53, &seed, where, err))
+        json_get_bool(o, "repeat", &r->repeat, where, err) || json_get_int(o, "seed", 0, 1LL << 53, &seed, where, err))
         return -1;
     r->max_turns = (int)turns;
-    r->forget = !memory;
     r->seed = (uint64_t)seed;
     r->fallback = true;
     return 0;

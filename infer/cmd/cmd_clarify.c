@@ -33,7 +33,7 @@ static const struct option table[] = {
     REAL_OPTION("min-gain", AT(min_gain), "BITS", 0, 100, "stop at an expected information gain below this"),
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth, at C a second; 0: never"),
-    CHOICE_OPTION("memory", AT(memory), "on|off", "on|off", "off: allow questions that were asked before"),
+    FLAG_OPTION("repeat", AT(repeat), "allow questions that were asked before"),
     FLAG_OPTION("interactive", AT(interactive), "ask a person at the terminal about one record", .group = "modes"),
     STRING_OPTION("id", AT(id), "ID", "interactive: record to ask about (default: the first)"),
     STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: file to save the dialogue in, after each answer",

@@ -117,7 +117,6 @@ expect 2 "max-turns: expected" --candidates good.jsonl --schema tables.json --ma
 expect 2 "confidence: expected" --candidates good.jsonl --schema tables.json --confidence -1
 expect 2 "min-gain: expected" --candidates good.jsonl --schema tables.json --min-gain many
 expect 2 "second-cost: expected" --candidates good.jsonl --schema tables.json --second-cost inf
-expect 2 "memory: expected one of" --candidates good.jsonl --schema tables.json --memory maybe
 expect 2 "is an unexpected operand" --candidates good.jsonl --schema tables.json good.jsonl
 expect 3 "nowhere.jsonl" --candidates nowhere.jsonl --schema tables.json
 expect 3 "nowhere.json" --candidates good.jsonl --schema nowhere.json

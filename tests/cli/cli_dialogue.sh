@@ -100,7 +100,7 @@ says "the end" '"stop":"(turns|settled|little-gain)"' "$(tail -n 1 each.txt)"
 says "the end" '"wording":"show name of band' "$(tail -n 1 each.txt)"
 last=$(session "$(tail -n 1 each.txt)")
 for strategy in random max-probability min-probability info-gain-values info-gain-candidates path; do
-    first=$(ask '{"op":"start","rules":{"strategy":"'$strategy'","noise":0,"memory":false},"record":'"$record"'}')
+    first=$(ask '{"op":"start","rules":{"strategy":"'$strategy'","noise":0,"repeat":true},"record":'"$record"'}')
     says $strategy '"stop":"' "$(whole ask | tail -n 1)"
 done
 

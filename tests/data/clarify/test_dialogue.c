@@ -74,16 +74,16 @@ static void test_settled_attribute(void **state)
     struct dialogue d;
     struct question_view view;
 
-    for (int forget = 0; forget < 2; forget++) {
+    for (int repeat = 0; repeat < 2; repeat++) {
         struct dialogue_rules rules = patient;
-        rules.forget = forget;
+        rules.repeat = repeat;
         dialogue_init(&d, &rules, splits, 2, &(struct posterior){ even, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         assert_int_equal(view.attribute, 0);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 1) }),
                          0);
         assert_true(d.now.p[2] > 0.01);
-        assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
+        assert_int_equal(dialogue_next(&d, &view), repeat ? STOP_NOT : STOP_SETTLED);
         dialogue_release(&d);
     }
     dialogue_init(&d, &patient, splits, 2, &(struct posterior){ sure, 3, 0 });
@@ -258,19 +258,19 @@ static void test_stop_rules(void **state)
 static void test_without_memory(void **state)
 {
     (void)state;
-    for (int forget = 0; forget < 2; forget++) {
+    for (int repeat = 0; repeat < 2; repeat++) {
         static const int value[] = { 0, 1 };
         double p[] = { 0.5, 0.5 };
         struct split one = { value, 2, 0.2, 1, 0 };
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
-        rules.forget = forget;
+        rules.repeat = repeat;
         dialogue_init(&d, &rules, &one, 1, &(struct posterior){ p, 2, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
-        assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
-        if (forget) {
+        assert_int_equal(dialogue_next(&d, &view), repeat ? STOP_NOT : STOP_SETTLED);
+        if (repeat) {
             assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
             assert_true(fabs(d.now.p[0] - 0.64 / 0.68) < 1e-12);
         }
@@ -290,7 +290,7 @@ static void test_unknown_is_not_repeated(void **state)
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
-        rules.forget = k / 2;
+        rules.repeat = k / 2;
         dialogue_init(&d, &rules, splits, 3, &(struct posterior){ p, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         assert_int_equal(view.attribute, 0);
