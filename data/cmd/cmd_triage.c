@@ -1,14 +1,25 @@
-/* Part of commands.h: ambit-data triage. */
+/* Part of commands.h: ambit-data triage, with a mode for each step. */
 #include "data/base/log.h"
 #include "data/base/option_rows.h"
+#include "data/base/records.h"
+#include "data/base/shard.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/triage.h"
+#include "data/db/db_path.h"
+#include "data/db/schema_catalog.h"
+#include "data/span/tag_source.h"
+#include "data/span/triage_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* convert */
 
 #define AT(field) offsetof(struct triage_request, field)
 
-static const struct triage_request defaults = { 0 };
+static const struct triage_request convert_defaults = { 0 };
 
-static const struct option options[] = {
+static const struct option convert_options[] = {
     CHOICE_OPTION("from", AT(corpus), "CORPUS", TRIAGE_CORPORA, "corpus whose published form IN has", .group = "input"),
     SCHEMA_OPTION(AT(tables), "tables.json with the schemas; not for triagesql, which has its own"),
     OUT_DIR_OPTION(AT(out)),
@@ -16,7 +27,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static enum exit_code run(const struct call *call, struct error *err)
+static enum exit_code run_convert(const struct call *call, struct error *err)
 {
     struct triage_request q = *(const struct triage_request *)call->options;
     struct triage_counts n = { 0 };
@@ -34,17 +45,17 @@ static enum exit_code run(const struct call *call, struct error *err)
     return job_exit_code(rc, 0, err);
 }
 
-static const struct file_note files[] = {
+static const struct file_note convert_files[] = {
     { "DIR/questions.jsonl", "a line for each question, with its class" },
     { "DIR/tables.json", "the schemas, if there are any" },
     { 0 },
 };
 
-const struct command command_triage = {
-    .name = "triage",
+static const struct command convert_mode = {
+    .name = "convert",
     .summary = "convert public sets of answerable, ambiguous and unanswerable questions",
     ONE_OPERAND("IN"),
-    OPTIONS(options, defaults),
+    OPTIONS(convert_options, convert_defaults),
     .details =
         "A class is answerable, ambiguous, unanswerable or improper. mmsql: the dialogues of MMSQL; each turn of "
         "the user is a question, with the earlier ones as context. triagesql: the questions of TriageSQL. "
@@ -53,8 +64,145 @@ const struct command command_triage = {
         "practiq: PRACTIQ's combined categories; each question has its edited schema of Spider.\n\n"
         "`ambit-data score --rule triage` measures predictions of these classes. Guide: "
         "docs/guides/triage.md.",
-    .examples = { "ambit-data triage --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",
-                  "ambit-data triage --from ehrsql mimic_iv/test --schema mimic_iv/tables.json -o ehrsql" },
-    .files = files,
-    .run = run,
+    .examples = { "ambit-data triage convert --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",
+                  "ambit-data triage convert --from ehrsql mimic_iv/test --schema mimic_iv/tables.json -o ehrsql" },
+    .files = convert_files,
+    .run = run_convert,
+};
+
+#undef AT
+
+/* keywords */
+
+struct keywords_arguments {
+    const char *schema, *db, *out;
+    enum record_format format_in;
+    struct shard shard;
+};
+
+static const struct keywords_arguments keywords_defaults = { .out = "-" };
+
+#define AT(field) offsetof(struct keywords_arguments, field)
+
+static const struct option keywords_options[] = {
+    DB_OPTION(AT(db), ", in place of --schema; values are looked up there", .group = "input"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id, or CREATE TABLE statements"),
+    FORMAT_IN_OPTION(AT(format_in)),
+    SHARD_OPTION(AT(shard), 1),
+    OUT_JSONL_OPTION(AT(out)),
+    { 0 },
+};
+
+/* The schema of the latest question, with the values of its database if there is one. */
+struct keyword_run {
+    struct schema_catalog schemas;
+    char *db_id, *path;
+    struct triage_names names;
+    struct tag_source values;
+    int64_t of_class[TRIAGE_CLASSES];
+};
+
+enum { VALUE_MIB = 512 };
+
+static void close_schema(struct keyword_run *k)
+{
+    triage_names_release(&k->names);
+    tag_source_close(&k->values);
+    free(k->path);
+    free(k->db_id);
+    k->path = k->db_id = NULL;
+}
+
+static int open_schema(struct keyword_run *k, const char *db_id, const char *where, struct error *err)
+{
+    const struct schema *s = schema_catalog_find(&k->schemas, db_id, where, err);
+
+    if (!s || (k->db_id && strcmp(k->db_id, db_id) == 0))
+        return s ? 0 : -1;
+    close_schema(k);
+    triage_names_init(&k->names, s);
+    if (k->schemas.db && (!(k->path = db_path(k->schemas.db, db_id, err)) ||
+                          tag_source_open(&k->values, s, k->path, (int64_t)VALUE_MIB << 20, err)))
+        return -1;
+    k->db_id = xstrdup(db_id);
+    return 0;
+}
+
+/* A record_line_fn. */
+static int keywords_line(void *user, json_t *record, json_t *line, const char *where, struct error *bad)
+{
+    struct keyword_run *k = user;
+
+    schema_catalog_name(&k->schemas, record);
+    const char *question = json_get_string(record, "question", where, bad);
+    const char *db_id = question ? json_get_string(record, "db_id", where, bad) : NULL;
+    struct tag_matches matches = { 0 };
+    struct triage_reading r;
+    double confidence;
+
+    if (!db_id || open_schema(k, db_id, where, bad))
+        return -1;
+    struct tag_question q = { 0 };
+    if (k->path)
+        q = tag_source_ask(&k->values, question, &matches);
+    static const struct tag_value none;
+    triage_read(&r, question, &k->names, q.values ? q.values : k->path ? &none : NULL, q.n_values);
+    tag_matches_release(&matches);
+    enum triage_class class = triage_by_keywords(&r, &confidence);
+    char *sentence = triage_sentence(&r, class, question);
+    json_t *fields =
+        json_pack("{s:s, s:s, s:f, s:o, s:s}", "question", question, "class", triage_class_name(class), "confidence",
+                  confidence, "words", triage_words_json(&r, class, question), "sentence", sentence);
+    free(sentence);
+    json_object_update(line, fields);
+    json_decref(fields);
+    k->of_class[class]++;
+    return 0;
+}
+
+static enum exit_code run_keywords(const struct call *call, struct error *err)
+{
+    const struct keywords_arguments *a = call->options;
+    struct record_counts counts = { 0 };
+    struct keyword_run k = { 0 };
+
+    if (!a->schema == !a->db)
+        return usage_error(err, "expected either --schema or --db");
+    int rc = schema_catalog_open(&k.schemas, a->schema, a->db, err);
+    if (rc == 0)
+        rc =
+            records_to_lines(call->operands[0], a->format_in, &a->shard.range, a->out, keywords_line, &k, &counts, err);
+    close_schema(&k);
+    schema_catalog_close(&k.schemas);
+    for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
+        log_info("%lld %s", (long long)k.of_class[c], triage_class_name((enum triage_class)c));
+    return job_exit_code(rc, counts.failed, err);
+}
+
+static const struct command keywords_mode = {
+    .name = "keywords",
+    .summary = "predict the class of questions by their words, without a model",
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(keywords_options, keywords_defaults),
+    .details =
+        "Read records {\"id\", \"db_id\", \"question\"} and write {\"id\", \"class\", \"confidence\", \"words\", "
+        "\"sentence\"}. The words of a question are compared with the names of the schema and with stored "
+        "values; lists mark small talk, requests beyond SQL and outside knowledge. It is a baseline for "
+        "`ambit-infer detect`. Guide: docs/guides/triage.md.",
+    .examples = { "ambit-data triage keywords questions.jsonl --schema tables.json -o predicted.jsonl",
+                  "ambit-data triage keywords questions.jsonl --db databases -o predicted.jsonl" },
+    .run = run_keywords,
+};
+
+static const struct command *const modes[] = { &convert_mode, &keywords_mode, NULL };
+
+const struct command command_triage = {
+    .name = "triage",
+    .summary = "sort questions into answerable, ambiguous, unanswerable and improper ones",
+    .details =
+        "`convert` reads public sets of such questions, `keywords` predicts classes without a model. `MODE --help` "
+        "has the details of a mode. Guide: docs/guides/triage.md.",
+    .examples = { "ambit-data triage convert --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",
+                  "ambit-data triage keywords mmsql/questions.jsonl --schema mmsql/tables.json -o predicted.jsonl" },
+    .modes = modes,
 };

@@ -5,7 +5,7 @@
 
 has() { grep -qF -- "$2" "$1" || complain "$1 lacks" "$2: $(head -c 900 "$1")"; }
 lines() { [ "$(wc -l <"$1")" = "$2" ] || complain "$1: expected $2 lines" "$(cat "$1")"; }
-convert() { data triage --force "$@"; }
+convert() { data triage convert --force "$@"; }
 
 echo '[{"db_id":"shop","table_names":["item"],"table_names_original":["item"],"column_names":[[-1,"*"],[0,"price"]],"column_names_original":[[-1,"*"],[0,"price"]],"column_types":["text","number"],"primary_keys":[],"foreign_keys":[]}]' >tables.json
 
@@ -54,6 +54,21 @@ has practiq/questions.jsonl '"db_id":"shop_2","question":"Three","class":"unansw
 has practiq/questions.jsonl '"db_id":"shop_3","question":"Four","class":"ambiguous"'
 has practiq/tables.json '"list_price"'
 [ "$(grep -o '"price"' practiq/tables.json | wc -l)" = 2 ] || complain "the edited schemas" "still have the removed column"
+
+# --- keywords: classes without a model, from a tables.json or from a database with values
+printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Show the price of each item." 2 "What is the warranty?" 3 "Thanks!" 4 "Which item is called Tent?" 5 "Which item is called Kettle?" >words.jsonl
+run 0 data triage keywords words.jsonl --schema tables.json
+has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","class":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}'
+has shown '"class":"unanswerable","confidence":1.0,"words":[{"text":"warranty","start":12,"end":20,"reason":"column"}]'
+has shown '"class":"improper","confidence":0.9,"words":[{"text":"Thanks","start":0,"end":6,"reason":"small-talk"}]'
+sqlite3 shop.sqlite "CREATE TABLE item (name TEXT, price REAL); INSERT INTO item VALUES ('Tent', 5)"
+run 0 data triage keywords words.jsonl --db shop.sqlite -o valued.jsonl
+lines valued.jsonl 5
+check "an unknown database" 7 "" data triage keywords <(echo '{"db_id":"ship","question":"Hi"}') --schema tables.json
+run 7 data triage keywords <(echo '{"db_id":"shop"}') --schema tables.json
+has shown '"error":"/dev/fd/'
+has shown 'is missing, expected a string'
+check "neither schema nor database" 2 "expected either --schema or --db" data triage keywords words.jsonl
 
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }

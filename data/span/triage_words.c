@@ -1,0 +1,416 @@
+#include "data/span/triage_words.h"
+
+#include "data/schema/lexicon.h"
+#include "data/span/spoken.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const reason_names[TRIAGE_REASONS] = {
+    [REASON_COLUMN] = "column",       [REASON_VALUE] = "value",     [REASON_REQUEST] = "request",
+    [REASON_KNOWLEDGE] = "knowledge", [REASON_TALK] = "small-talk", [REASON_SHARED] = "shared",
+};
+
+const char *triage_reason_name(enum triage_reason r)
+{
+    return reason_names[r];
+}
+
+/* Lists of stems, each between blanks. */
+
+static const char talk_words[] =
+    " hi hello hey greeting thank thx cheer bye goodbye ok okay great good nice perfect awesome cool alright sorry welcome "
+    "lol haha ha yes yeah yep wow wonderful excellent fine joke love glad bravo ";
+static const char request_words[] =
+    " draw plot chart graph histogram dashboard slide map picture image video print forecast predict email upload export "
+    "translate summarise summarize explain describe recommend suggest insert delete update rename remind reminder call "
+    "book schedule cancel arrange send open play buy cluster regression correlate model analyse analyze visualise visualize "
+    "message post ";
+static const char knowledge_words[] =
+    " why should will would opinion think feel believe reason cause meaning mean future likely probably tomorrow advice "
+    "improve benefit symptom recipe better ";
+static const char person_words[] = " i me my mine you your he him his she her they them we us it myself yourself ";
+static const char asking_words[] =
+    " what which who whom whose when where how list show give find return tell display get count name select is are doe do "
+    "did was were can compute calculate report for of in on at from sort order ";
+/* Words of many questions that name nothing, besides the function words of match_words_read. */
+static const char common_words[] =
+    " number count total average maximum minimum highest lowest largest smallest greatest biggest first last top bottom "
+    "different distinct unique order ordered sorted sort ascending descending alphabetical above below after before until "
+    "equal greater larger smaller fewer higher lower exactly together every along corresponding respectively include "
+    "including contain containing compute calculate detail information about record database table column row value kind "
+    "type together many time people name id please new old now today year group entry ";
+
+static bool listed(const char *list, const char *stem)
+{
+    char word[SPOKEN_STEM + 3];
+
+    snprintf(word, sizeof word, " %s ", stem);
+    return strstr(list, word) != NULL;
+}
+
+/* Function words up to this length, such as "of" and "the", do not count in names; "list" of "list price" does. */
+enum { GLUE_CHARS = 3 };
+
+/* A name is `n` words from `first`. */
+struct triage_name {
+    int first, n;
+    bool is_column;
+};
+
+static void add_name(struct triage_names *n, int *cap_words, int *cap_names, const char *text, bool is_column)
+{
+    struct match_word words[NAME_MAX_WORDS];
+    struct triage_name name = { .first = n->n_words, .is_column = is_column };
+    int k = match_words_read(text, words, NAME_MAX_WORDS);
+
+    for (int i = 0; i < k; i++) {
+        if (words[i].function && words[i].n <= GLUE_CHARS)
+            continue;
+        GROW(n->words, n->n_words, *cap_words);
+        n->words[n->n_words++] = words[i];
+        name.n++;
+    }
+    GROW(n->names, n->n_names, *cap_names);
+    n->names[n->n_names++] = name;
+}
+
+void triage_names_init(struct triage_names *n, const struct schema *s)
+{
+    int cap_words = 0, cap_names = 0;
+
+    *n = (struct triage_names){ 0 };
+    for (int i = 0; i < s->n_tables; i++)
+        add_name(n, &cap_words, &cap_names, s->tables[i].text, false);
+    for (int i = 0; i < s->n_columns; i++)
+        add_name(n, &cap_words, &cap_names, s->columns[i].text, true);
+}
+
+void triage_names_release(struct triage_names *n)
+{
+    free(n->words);
+    free(n->names);
+    *n = (struct triage_names){ 0 };
+}
+
+/* A word of the question. */
+struct said {
+    const struct spoken_word *at;
+    struct match_word match;
+    bool content, capital, number, known;
+};
+
+struct triage_reader {
+    const char *question;
+    const struct triage_names *names;
+    const struct tag_value *values;
+    int n_values;
+    struct spoken spoken;
+    struct said words[SPOKEN_WORDS];
+    int n;
+};
+
+static bool same(const struct match_word *a, const struct match_word *b)
+{
+    return a->word == b->word || a->stem == b->stem || match_words_mistyped(a, b);
+}
+
+static bool is_value(const struct triage_reader *t, const struct spoken_word *w)
+{
+    for (int i = 0; i < t->n_values; i++)
+        if (t->values[i].start <= w->start && w->end <= t->values[i].end)
+            return true;
+    return false;
+}
+
+static bool is_name(const struct triage_reader *t, const struct match_word *w)
+{
+    for (int i = 0; i < t->names->n_words; i++)
+        if (same(w, &t->names->words[i]))
+            return true;
+    return false;
+}
+
+static struct said read_word(const struct triage_reader *t, const struct spoken_word *w)
+{
+    struct said s = { .at = w };
+    char *text = strndup(t->question + w->from, (size_t)(w->to - w->from));
+
+    CHECK(text, "no memory for a word");
+    int n = match_words_read(text, &s.match, 1);
+    s.number = isdigit((unsigned char)text[0]) != 0;
+    s.capital = isupper((unsigned char)text[0]) != 0;
+    free(text);
+    s.content = n && !s.number && !w->filler && !s.match.function && strlen(w->stem) > 1 &&
+                !listed(common_words, w->stem) && !listed(talk_words, w->stem);
+    s.known = n && !w->filler && !s.match.function && (is_name(t, &s.match) || is_value(t, w));
+    s.content = s.content || s.known;
+    return s;
+}
+
+static int count_talk(const struct triage_reader *t)
+{
+    int n = 0;
+
+    for (int i = 0; i < t->n; i++)
+        n += listed(talk_words, t->words[i].at->stem) && !t->words[i].known;
+    return n;
+}
+
+/* Whether a word of the list occurs that no name has. */
+static bool has(const struct triage_reader *t, const char *list)
+{
+    for (int i = 0; i < t->n; i++)
+        if (listed(list, t->words[i].at->stem) && !t->words[i].known)
+            return true;
+    return false;
+}
+
+static bool name_has(const struct triage_names *n, const struct triage_name *name, const struct match_word *w)
+{
+    for (int i = 0; i < name->n; i++)
+        if (n->words[name->first + i].word == w->word || n->words[name->first + i].stem == w->stem)
+            return true;
+    return false;
+}
+
+/* Whether the question has all words of the name. */
+static bool is_whole(const struct triage_reader *t, const struct triage_name *name)
+{
+    for (int i = 0; i < name->n; i++) {
+        bool found = false;
+        for (int k = 0; k < t->n && !found; k++)
+            found = same(&t->words[k].match, &t->names->words[name->first + i]);
+        if (!found)
+            return false;
+    }
+    return name->n > 0;
+}
+
+/* Whether several columns have the word, and the question has no complete name with it. */
+static bool is_shared(const struct triage_reader *t, const struct said *s)
+{
+    int columns = 0;
+
+    for (int i = 0; i < t->names->n_names && s->known; i++) {
+        const struct triage_name *name = &t->names->names[i];
+        if (!name_has(t->names, name, &s->match))
+            continue;
+        if (is_whole(t, name))
+            return false;
+        columns += name->is_column;
+    }
+    return columns > 1;
+}
+
+static void set_signs(float *signs, const struct triage_reader *t)
+{
+    int content = 0, known = 0, small = 0, small_known = 0, numbers = 0, capitals = 0, persons = 0, shared = 0;
+    float n = t->n ? (float)t->n : 1;
+
+    for (int i = 0; i < t->n; i++) {
+        const struct said *s = &t->words[i];
+        bool is_small = s->content && (!s->capital || i == 0);
+        content += s->content;
+        known += s->known;
+        small += is_small;
+        small_known += is_small && s->known;
+        numbers += s->number;
+        capitals += i > 0 && s->capital;
+        persons += listed(person_words, s->at->stem);
+        shared += is_shared(t, s);
+    }
+    signs[SIGN_LENGTH] = logf(n);
+    signs[SIGN_CONTENT] = (float)content / n;
+    signs[SIGN_KNOWN] = content ? (float)known / (float)content : 1;
+    signs[SIGN_KNOWN_SMALL] = small ? (float)small_known / (float)small : 1;
+    signs[SIGN_UNKNOWN] = (float)(small - small_known > 8 ? 8 : small - small_known);
+    signs[SIGN_EMPTY] = content == 0;
+    signs[SIGN_TALK] = (float)count_talk(t) / n;
+    signs[SIGN_TALKS] = count_talk(t) > 0;
+    signs[SIGN_REQUEST] = has(t, request_words);
+    signs[SIGN_KNOWLEDGE] = has(t, knowledge_words);
+    signs[SIGN_PERSON] = (float)persons / n;
+    signs[SIGN_ASKS] = t->n > 0 && listed(asking_words, t->words[0].at->stem);
+    signs[SIGN_NUMBER] = numbers > 0;
+    signs[SIGN_MARK] = strchr(t->question, '?') != NULL;
+    signs[SIGN_CAPITAL] = capitals > 0;
+    signs[SIGN_N_KNOWN] = (float)(known > 8 ? 8 : known);
+    signs[SIGN_SHARED] = shared > 0;
+}
+
+/* The reason for which a word may be responsible. */
+static enum triage_reason reason_of(const struct triage_reader *t, int i)
+{
+    const struct said *s = &t->words[i];
+
+    if (s->known)
+        return is_shared(t, s) ? REASON_SHARED : REASON_NONE;
+    if (listed(request_words, s->at->stem))
+        return REASON_REQUEST;
+    if (listed(knowledge_words, s->at->stem))
+        return REASON_KNOWLEDGE;
+    if (listed(talk_words, s->at->stem))
+        return REASON_TALK;
+    if (!s->content)
+        return REASON_NONE;
+    if (!s->capital || i == 0)
+        return REASON_COLUMN;
+    return t->values ? REASON_VALUE : REASON_NONE;
+}
+
+/* Joins neighbours with the same reason. */
+static void set_spans(struct triage_reading *r, const struct triage_reader *t)
+{
+    enum triage_reason before = REASON_NONE;
+
+    for (int i = 0; i < t->n; i++) {
+        const struct spoken_word *w = t->words[i].at;
+        enum triage_reason reason = reason_of(t, i);
+        if (reason && reason == before) {
+            r->spans[r->n_spans - 1].end = w->end;
+            r->spans[r->n_spans - 1].to = w->to;
+        } else if (reason && r->n_spans == TRIAGE_SPANS)
+            return;
+        else if (reason)
+            r->spans[r->n_spans++] = (struct triage_span){ w->start, w->end, w->from, w->to, reason };
+        before = reason;
+    }
+}
+
+void triage_read(struct triage_reading *r, const char *question, const struct triage_names *names,
+                 const struct tag_value *values, int n_values)
+{
+    struct triage_reader *t = xcalloc(1, sizeof *t);
+
+    *r = (struct triage_reading){ 0 };
+    t->question = question;
+    t->names = names;
+    t->values = values;
+    t->n_values = n_values;
+    spoken_read(&t->spoken, question);
+    for (; t->n < t->spoken.n; t->n++)
+        t->words[t->n] = read_word(t, &t->spoken.words[t->n]);
+    set_signs(r->signs, t);
+    set_spans(r, t);
+    free(t);
+}
+
+/* Thresholds of the rules, chosen on made questions. */
+static const float MOSTLY_TALK = .4F, PERSONAL = .15F, MOSTLY_UNKNOWN = .4F;
+
+enum triage_class triage_by_keywords(const struct triage_reading *r, double *confidence)
+{
+    const float *s = r->signs;
+    bool about = s[SIGN_N_KNOWN] > 0;
+
+    *confidence = .9;
+    if (s[SIGN_TALK] >= MOSTLY_TALK || (s[SIGN_TALKS] > 0 && !about))
+        return TRIAGE_IMPROPER;
+    *confidence = .6;
+    if (!about && (s[SIGN_PERSON] >= PERSONAL || s[SIGN_ASKS] <= 0))
+        return TRIAGE_IMPROPER;
+    if (s[SIGN_REQUEST] > 0 || s[SIGN_KNOWLEDGE] > 0)
+        return TRIAGE_UNANSWERABLE;
+    *confidence = 1 - .5 * (double)s[SIGN_KNOWN_SMALL];
+    if (!about || s[SIGN_KNOWN_SMALL] <= MOSTLY_UNKNOWN)
+        return TRIAGE_UNANSWERABLE;
+    *confidence = .5;
+    if (s[SIGN_SHARED] > 0)
+        return TRIAGE_AMBIGUOUS;
+    *confidence = .5 + .5 * (double)s[SIGN_KNOWN_SMALL];
+    return TRIAGE_ANSWERABLE;
+}
+
+/* Whether the reason can be responsible for the class. */
+static bool fits(enum triage_reason reason, enum triage_class class)
+{
+    switch (class) {
+    case TRIAGE_AMBIGUOUS:
+        return reason == REASON_SHARED;
+    case TRIAGE_UNANSWERABLE:
+        return reason == REASON_COLUMN || reason == REASON_VALUE || reason == REASON_REQUEST ||
+               reason == REASON_KNOWLEDGE;
+    case TRIAGE_IMPROPER:
+        return reason == REASON_TALK;
+    default:
+        return false;
+    }
+}
+
+/* Requests and knowledge explain more than a missing name does. */
+static int rank(enum triage_reason reason)
+{
+    return reason == REASON_REQUEST ? 3 : reason == REASON_KNOWLEDGE ? 2 : reason == REASON_NONE ? 0 : 1;
+}
+
+enum triage_reason triage_main_reason(const struct triage_reading *r, enum triage_class class)
+{
+    enum triage_reason best = REASON_NONE;
+
+    for (int i = 0; i < r->n_spans; i++)
+        if (fits(r->spans[i].reason, class) && rank(r->spans[i].reason) > rank(best))
+            best = r->spans[i].reason;
+    return best;
+}
+
+json_t *triage_words_json(const struct triage_reading *r, enum triage_class class, const char *question)
+{
+    enum triage_reason reason = triage_main_reason(r, class);
+    json_t *list = json_array();
+
+    for (int i = 0; i < r->n_spans; i++) {
+        const struct triage_span *s = &r->spans[i];
+        if (reason && s->reason == reason)
+            json_array_append_new(list, json_pack("{s:s%, s:i, s:i, s:s}", "text", question + s->from,
+                                                  (size_t)(s->to - s->from), "start", s->start, "end", s->end, "reason",
+                                                  reason_names[reason]));
+    }
+    return list;
+}
+
+/* The responsible words in quotes, joined by commas; "" without any.  The caller frees them. */
+static char *quoted(const struct triage_reading *r, enum triage_reason reason, const char *question)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "no memory for a sentence");
+    for (int i = 0, n = 0; i < r->n_spans; i++) {
+        const struct triage_span *s = &r->spans[i];
+        if (reason && s->reason == reason)
+            fprintf(f, "%s\"%.*s\"", n++ ? ", " : "", s->to - s->from, question + s->from);
+    }
+    fclose(f);
+    return text;
+}
+
+char *triage_sentence(const struct triage_reading *r, enum triage_class class, const char *question)
+{
+    static const char *const by_class[TRIAGE_CLASSES] = {
+        [TRIAGE_ANSWERABLE] = "The database seems to have an answer to this question.",
+        [TRIAGE_AMBIGUOUS] = "This question seems to have several interpretations.",
+        [TRIAGE_UNANSWERABLE] = "The database seems to have no answer to this question.",
+        [TRIAGE_IMPROPER] = "This seems to be no question about the database.",
+    };
+    static const char *const by_reason[TRIAGE_REASONS] = {
+        [REASON_NONE] = "",
+        [REASON_COLUMN] = " No table or column is called ",
+        [REASON_VALUE] = " No stored value is ",
+        [REASON_REQUEST] = " SQL only returns rows, and cannot do this: ",
+        [REASON_KNOWLEDGE] = " It asks for knowledge that is not stored: ",
+        [REASON_TALK] = " It contains ",
+        [REASON_SHARED] = " Several columns have names with ",
+    };
+    enum triage_reason reason = triage_main_reason(r, class);
+    char *words = quoted(r, reason, question), *text = NULL;
+
+    CHECK(asprintf(&text, "%s%s%s%s", by_class[class], by_reason[reason], words, reason ? "." : "") >= 0,
+          "no memory for a sentence");
+    free(words);
+    return text;
+}

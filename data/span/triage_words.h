@@ -1,0 +1,92 @@
+/*
+ * triage_words.h - signs of a question's class (data/corpora/triage.h) in its words, and a classifier by keywords.
+ *
+ * Signs compare the question's words with the names of a schema and, if they are known, with stored values.  Lists of
+ * words mark small talk, requests beyond SQL and knowledge from outside.  The classifier by keywords decides by a few
+ * rules on the signs; it is the baseline of a trained head, which reads the same signs beside a detector's states.
+ *
+ * Signs also choose the words that are responsible for a class.  Nothing fails.
+ */
+#ifndef DATA_SPAN_TRIAGE_WORDS_H
+#define DATA_SPAN_TRIAGE_WORDS_H
+
+#include "data/corpora/triage.h"
+#include "data/schema/schema.h"
+#include "data/span/tagging.h"
+
+/* A content word is neither a function word nor a number.  It is known if a name of the schema or a stored value has
+ * it, or a related word. */
+enum triage_sign {
+    SIGN_LENGTH,      /* log of the number of words */
+    SIGN_CONTENT,     /* share of content words */
+    SIGN_KNOWN,       /* share of known words among the content words; 1 without content words */
+    SIGN_KNOWN_SMALL, /* the same without capitalised words, which may be values */
+    SIGN_UNKNOWN,     /* number of unknown content words in small letters, at most 8 */
+    SIGN_EMPTY,       /* 1 without content words */
+    SIGN_TALK,        /* share of words of small talk */
+    SIGN_TALKS,       /* 1 if there is one */
+    SIGN_REQUEST,     /* 1 if a word asks for more than SQL returns */
+    SIGN_KNOWLEDGE,   /* 1 if a word asks for knowledge from outside */
+    SIGN_PERSON,      /* share of pronouns of persons */
+    SIGN_ASKS,        /* 1 if the first word is an interrogative or a verb such as "list" */
+    SIGN_NUMBER,      /* 1 if there is a number */
+    SIGN_MARK,        /* 1 if there is a question mark */
+    SIGN_CAPITAL,     /* 1 if a word other than the first is capitalised */
+    SIGN_N_KNOWN,     /* number of known words, at most 8 */
+    SIGN_SHARED,      /* 1 if a word belongs to several names of columns, none of which the question has completely */
+    TRIAGE_SIGNS
+};
+
+/* The reason why words are responsible for a class. */
+enum triage_reason {
+    REASON_NONE,
+    REASON_COLUMN,    /* no table or column has the words */
+    REASON_VALUE,     /* no stored value has the words */
+    REASON_REQUEST,   /* the words ask for more than SQL returns */
+    REASON_KNOWLEDGE, /* the words ask for knowledge from outside */
+    REASON_TALK,      /* the words are small talk */
+    REASON_SHARED,    /* the words belong to several columns */
+    TRIAGE_REASONS
+};
+/* "column", "value", "request", "knowledge", "small-talk", "shared"; NULL for REASON_NONE. */
+const char *triage_reason_name(enum triage_reason r);
+
+/* The words of a schema's names.  Zero-initialised, it has none. */
+struct triage_names {
+    struct match_word *words;
+    struct triage_name *names;
+    int n_words, n_names;
+};
+void triage_names_init(struct triage_names *n, const struct schema *s);
+void triage_names_release(struct triage_names *n);
+
+struct triage_span {
+    int start, end; /* code points, as in span_record.h */
+    int from, to;   /* bytes */
+    enum triage_reason reason;
+};
+
+enum { TRIAGE_SPANS = 32 };
+
+struct triage_reading {
+    float signs[TRIAGE_SIGNS];
+    struct triage_span spans[TRIAGE_SPANS]; /* words with a reason, in order; the first ones of a longer question */
+    int n_spans;
+};
+
+/* values [n_values]: matches of stored values in the question; NULL if values are unknown.  Then capitalised words are
+ * never responsible, because they may be values. */
+void triage_read(struct triage_reading *r, const char *question, const struct triage_names *names,
+                 const struct tag_value *values, int n_values);
+
+/* The class by keywords, and a rough confidence from 0 to 1. */
+enum triage_class triage_by_keywords(const struct triage_reading *r, double *confidence);
+
+/* The reasons that can be responsible for the class, the first responsible one of the reading, or REASON_NONE. */
+enum triage_reason triage_main_reason(const struct triage_reading *r, enum triage_class class);
+/* The responsible words of the class, [{"text", "start", "end", "reason"}]; a new reference. */
+json_t *triage_words_json(const struct triage_reading *r, enum triage_class class, const char *question);
+/* A sentence for the user; the caller frees it. */
+char *triage_sentence(const struct triage_reading *r, enum triage_class class, const char *question);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * Signs of a question's class in its words, and the classes by keywords.
+ */
+#include "data/schema/schema_build.h"
+#include "data/span/triage_words.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct triage_names names;
+
+static int set_up(void **state)
+{
+    struct schema_build b;
+    struct schema s;
+
+    (void)state;
+    schema_build_init(&b, "shop");
+    int product = schema_build_table(&b, "product", NULL), buyer = schema_build_table(&b, "buyer", NULL);
+    schema_build_column(&b, product, "list_price", NULL, COLUMN_NUMBER);
+    schema_build_column(&b, product, "sale_price", NULL, COLUMN_NUMBER);
+    schema_build_column(&b, product, "plot", NULL, COLUMN_TEXT);
+    schema_build_column(&b, buyer, "shipping_date", NULL, COLUMN_TIME);
+    schema_build_column(&b, buyer, "city", NULL, COLUMN_TEXT);
+    schema_build_finish(&b, &s);
+    schema_build_release(&b);
+    triage_names_init(&names, &s);
+    schema_release(&s);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    triage_names_release(&names);
+    return 0;
+}
+
+static struct triage_reading read_question(const char *question)
+{
+    struct triage_reading r;
+    triage_read(&r, question, &names, NULL, 0);
+    return r;
+}
+
+static void test_classes(void **state)
+{
+    static const struct {
+        const char *question;
+        enum triage_class class;
+        enum triage_reason reason;
+    } cases[] = {
+        { "What is the list price of each product?", TRIAGE_ANSWERABLE, REASON_NONE },
+        { "How many buyers are there?", TRIAGE_ANSWERABLE, REASON_NONE },
+        { "Show the price of each product.", TRIAGE_AMBIGUOUS, REASON_SHARED },
+        { "What is the warranty?", TRIAGE_UNANSWERABLE, REASON_COLUMN },
+        { "Forecast the list price of each product.", TRIAGE_UNANSWERABLE, REASON_REQUEST },
+        { "Why is the list price so low?", TRIAGE_UNANSWERABLE, REASON_KNOWLEDGE },
+        { "Thanks a lot!", TRIAGE_IMPROPER, REASON_TALK },
+        { "Hi!", TRIAGE_IMPROPER, REASON_TALK },
+        { "I went swimming", TRIAGE_IMPROPER, REASON_NONE },
+        { "", TRIAGE_IMPROPER, REASON_NONE },
+        /* "plot" is a column here, and no request. */
+        { "What is the plot of each product?", TRIAGE_ANSWERABLE, REASON_NONE },
+        /* Forms of one word are the same word. */
+        { "When was it shipped, by city?", TRIAGE_ANSWERABLE, REASON_NONE },
+    };
+    double confidence;
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct triage_reading r = read_question(cases[i].question);
+        enum triage_class class = triage_by_keywords(&r, &confidence);
+        if (class != cases[i].class || triage_main_reason(&r, class) != cases[i].reason)
+            fail_msg("\"%s\": %s for reason %d", cases[i].question, triage_class_name(class),
+                     triage_main_reason(&r, class));
+        assert_true(confidence >= 0 && confidence <= 1);
+    }
+}
+
+static void test_signs(void **state)
+{
+    struct triage_reading r = read_question("Which wheels does the city of Oslo have in 2020?");
+
+    (void)state;
+    assert_float_equal(r.signs[SIGN_LENGTH], 2.302585, 1e-5);
+    assert_float_equal(r.signs[SIGN_CONTENT], .3, 1e-6); /* wheels, city, Oslo */
+    assert_float_equal(r.signs[SIGN_KNOWN], 1. / 3, 1e-6);
+    assert_float_equal(r.signs[SIGN_KNOWN_SMALL], .5, 1e-6);
+    assert_float_equal(r.signs[SIGN_UNKNOWN], 1, 0);
+    assert_float_equal(r.signs[SIGN_NUMBER] + r.signs[SIGN_MARK] + r.signs[SIGN_CAPITAL] + r.signs[SIGN_ASKS], 4, 0);
+    assert_float_equal(r.signs[SIGN_EMPTY] + r.signs[SIGN_TALK] + r.signs[SIGN_SHARED], 0, 0);
+}
+
+/* Capitalised words are responsible only if values are known, and not if one of them matches. */
+static void test_values(void **state)
+{
+    const char *question = "Which buyers are in Oslo or Turku?";
+    struct tag_value oslo = { .column = 0, .text = "Oslo", .start = 20, .end = 24, .score = 1 };
+    struct triage_reading r = read_question(question);
+
+    (void)state;
+    assert_int_equal(triage_main_reason(&r, TRIAGE_UNANSWERABLE), REASON_NONE);
+    triage_read(&r, question, &names, &oslo, 1);
+    json_t *words = triage_words_json(&r, TRIAGE_UNANSWERABLE, question);
+    char *text = json_dumps(words, JSON_COMPACT);
+    assert_string_equal(text, "[{\"text\":\"Turku\",\"start\":28,\"end\":33,\"reason\":\"value\"}]");
+    free(text);
+    json_decref(words);
+}
+
+static void check_sentence(const char *question, enum triage_class class, const char *wanted)
+{
+    struct triage_reading r = read_question(question);
+    char *sentence = triage_sentence(&r, class, question);
+
+    assert_string_equal(sentence, wanted);
+    free(sentence);
+}
+
+static void test_sentences(void **state)
+{
+    (void)state;
+    check_sentence("What is the d\xc3\xa9"
+                   "cor and the warranty?",
+                   TRIAGE_UNANSWERABLE,
+                   "The database seems to have no answer to this question. No table or column is called \"d\xc3\xa9"
+                   "cor\", \"warranty\".");
+    check_sentence("Show the price.", TRIAGE_AMBIGUOUS,
+                   "This question seems to have several interpretations. Several columns have names with \"price\".");
+    check_sentence("City?", TRIAGE_IMPROPER, "This seems to be no question about the database.");
+}
+
+/* More words and spans than are kept. */
+static void test_long(void **state)
+{
+    static const char pair[] = "warranty why ";
+    enum { PAIRS = 250, BYTES = sizeof pair - 1 };
+    struct triage_reading r;
+    char text[PAIRS * BYTES + 1];
+
+    (void)state;
+    for (int i = 0; i < PAIRS; i++)
+        memcpy(text + i * BYTES, pair, sizeof pair);
+    triage_read(&r, text, &names, NULL, 0);
+    assert_int_equal(r.n_spans, TRIAGE_SPANS);
+    triage_read(&r, "\xff\xfe 'price", &names, NULL, 0);
+    assert_float_equal(r.signs[SIGN_SHARED], 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_classes),   cmocka_unit_test(test_signs), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
