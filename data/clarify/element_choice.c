@@ -6,6 +6,7 @@
 #include "data/span/tagging.h"
 #include "data/sql/sql_print.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +137,9 @@ static bool has_element(const struct element_choice *c, int element)
 
 static struct element_choice choice_of_span(const struct span *p)
 {
-    struct element_choice c = { .start = p->start, .end = p->end, .is_value = p->is_value, .chosen = -1 };
+    struct element_choice c = {
+        .start = p->start, .end = p->end, .is_value = p->is_value, .probability = p->probability, .chosen = -1
+    };
 
     for (int i = 0; i < p->n_elements && c.n < CHOICE_ELEMENTS_MAX; i++)
         c.elements[c.n++] = p->elements[i];
@@ -162,7 +165,15 @@ static void add_detected(struct element_choices *c, const struct evidence *h, co
     if (!is_known(&one))
         find_words(&one, s, question);
     one.detected = true;
+    one.probability = h->score;
     add_choice(c, &one);
+}
+
+/* Rounds the probabilities to six digits, which a saved session keeps, so that it has the same order of choices. */
+static void round_probabilities(struct element_choices *c)
+{
+    for (int i = 0; i < c->n; i++)
+        c->list[i].probability = round(c->list[i].probability * 1e6) / 1e6;
 }
 
 void element_choices_find(struct element_choices *c, const struct evidence *h, const struct schema *s,
@@ -175,6 +186,27 @@ void element_choices_find(struct element_choices *c, const struct evidence *h, c
         const struct element_choice one = choice_of_span(&h->spans[i]);
         if (leaves_open(&h->spans[i]))
             add_choice(c, &one);
+    }
+    round_probabilities(c);
+}
+
+double element_choice_entropy(const struct element_choice *c)
+{
+    double other = c->probability / c->n, one = 1 - other * (c->n - 1);
+
+    return -one * log2(one) - (other > 0 ? (c->n - 1) * other * log2(other) : 0);
+}
+
+void element_choices_order(int order[ELEMENT_CHOICES_MAX], const struct element_choices *c)
+{
+    double entropy[ELEMENT_CHOICES_MAX];
+
+    for (int i = 0; i < c->n; i++) {
+        int at = i;
+        entropy[i] = element_choice_entropy(&c->list[i]);
+        for (; at > 0 && entropy[order[at - 1]] < entropy[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
     }
 }
 
@@ -198,9 +230,10 @@ json_t *element_choices_json(const struct element_choices *c, const struct schem
         json_t *names = json_array();
         for (int k = 0; k < one->n; k++)
             json_array_append_new(names, name_json(s, one->elements[k]));
-        json_array_append_new(list, json_pack("{s:i, s:i, s:o, s:b, s:b, s:o}", "start", one->start, "end", one->end,
-                                              "alternatives", names, "value", one->is_value, "detected", one->detected,
-                                              "element", name_json(s, one->chosen)));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:i, s:o, s:b, s:b, s:f, s:o}", "start", one->start, "end", one->end,
+                                        "alternatives", names, "value", one->is_value, "detected", one->detected,
+                                        "probability", one->probability, "element", name_json(s, one->chosen)));
     }
     return list;
 }
@@ -243,7 +276,8 @@ static int read_choice(struct element_choice *c, const json_t *o, const struct s
     *c = (struct element_choice){ 0 };
     if (json_get_int(o, "start", 0, letters, &start, where, err) ||
         json_get_int(o, "end", start, letters, &end, where, err) ||
-        json_get_bool(o, "value", &c->is_value, where, err) || json_get_bool(o, "detected", &c->detected, where, err))
+        json_get_bool(o, "value", &c->is_value, where, err) || json_get_bool(o, "detected", &c->detected, where, err) ||
+        json_get_real(o, "probability", 0, 1, &c->probability, where, err))
         return -1;
     c->start = (int)start;
     c->end = (int)end;

@@ -5,6 +5,10 @@
  * detector's alternatives are found by their names: "address" for billing_address and shipping_address.  They count as
  * unknown if no words of the question fit, or several do equally well.
  *
+ * The choice with the highest entropy is asked about first.  With probability p the words are ambiguous and mean each
+ * of n elements equally often; otherwise they mean one of them, the same one each time.  One element then has the
+ * probability 1 - p (n - 1) / n, and each other one p / n.
+ *
  * Elements are numbered as in evidence.h.  Positions count code points of the question, and ends are exclusive.
  */
 #ifndef DATA_CLARIFY_ELEMENT_CHOICE_H
@@ -19,6 +23,7 @@ struct element_choice {
     int elements[CHOICE_ELEMENTS_MAX], n; /* at least two */
     bool is_value;                        /* the words are a value of the elements, which are columns */
     bool detected;                        /* the elements are the alternatives of the detector */
+    double probability;                   /* that the words are ambiguous: of the span, or the detector's score */
     int chosen;                           /* element, or -1: left open */
 };
 
@@ -32,8 +37,14 @@ struct element_choices {
 void element_choices_find(struct element_choices *c, const struct evidence *h, const struct schema *s,
                           const char *question);
 
-/* The choices as a list of {"start", "end", "alternatives", "value", "detected", "element"}; element is a name or null.
- * A new reference. */
+/* Entropy of a choice in bits, which is its expected information gain if the user makes no errors. */
+double element_choice_entropy(const struct element_choice *c);
+/* Writes the numbers of the choices in the order of asking: by falling entropy, equal ones in the order of the
+ * question. */
+void element_choices_order(int order[ELEMENT_CHOICES_MAX], const struct element_choices *c);
+
+/* The choices as a list of {"start", "end", "alternatives", "value", "detected", "probability", "element"}; element is
+ * a name or null.  A new reference. */
 json_t *element_choices_json(const struct element_choices *c, const struct schema *s);
 /* Reads such a list, "element_choices" of a record.  Returns -1 with EXIT_CODE_DATA, which names the field. */
 int element_choices_read(struct element_choices *c, const json_t *record, const struct schema *s, const char *where,

@@ -344,7 +344,6 @@ static int begin_next(struct ask_talk *t, const char *where, struct error *err)
 {
     if (!choose_is(t->session))
         return begin_again(t, where, err);
-    t->talk.asked_before += t->session->current.dialogue.n_turns;
     return strcmp(t->talk.ended, "accepted") == 0 ? pipeline_next_choice(&t->pipeline, t->session, where, err) : 0;
 }
 
@@ -352,7 +351,6 @@ static int hold_all(struct ask_talk *t, const char *where, struct error *err)
 {
     int more = 1;
 
-    t->talk.asked_before = 0;
     conversation_begin(&t->talk);
     while (more > 0) {
         t->talk.ended = NULL;

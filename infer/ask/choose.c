@@ -64,8 +64,12 @@ int choose_begin(json_t *record, const struct schema *s, const char *where, stru
     if (rc == 0)
         element_choices_find(&c, &h, s, json_string_value(json_object_get(record, "question")));
     evidence_release(&h);
-    if (rc == 0 && c.n)
-        set_choice(record, &c, 0, s);
+    if (rc == 0 && c.n) {
+        int order[ELEMENT_CHOICES_MAX];
+        element_choices_order(order, &c);
+        json_object_set_new(record, "element_turns", json_array());
+        set_choice(record, &c, order[0], s);
+    }
     return rc ? -1 : c.n > 0;
 }
 
@@ -79,14 +83,11 @@ bool choose_is(const struct session *s)
     return s->current.elements;
 }
 
-static json_int_t place_of(const struct session *s)
-{
-    return json_integer_value(json_object_get(record_of(s), "element_choice"));
-}
-
 bool choose_has_next(const struct session *s)
 {
-    return place_of(s) + 1 < (json_int_t)json_array_size(json_object_get(record_of(s), "element_choices"));
+    size_t before = json_array_size(json_object_get(record_of(s), "element_turns"));
+
+    return before + 1 < json_array_size(json_object_get(record_of(s), "element_choices"));
 }
 
 /* Whether the user has chosen, or said that any element will do. */
@@ -125,33 +126,117 @@ static int chosen_in(const struct session *s, const struct element_choice *c)
     return chosen ? element_of(c, s->current.schema, s->current.sql[posterior_best(&s->current.dialogue.now)]) : -1;
 }
 
-/* Reads the choices of a session, with the outcome of the current one at *at. */
-static int read_choices(struct element_choices *c, int *at, const struct session *s, const char *where,
-                        struct error *err)
-{
-    int64_t place;
+/* The choices of a session. */
+struct session_choices {
+    struct element_choices all;
+    int order[ELEMENT_CHOICES_MAX]; /* of asking */
+    int place;                      /* of the current choice in the order */
+    int at;                         /* number of the current choice */
+};
 
-    if (element_choices_read(c, record_of(s), s->current.schema, where, err) ||
-        json_get_int(record_of(s), "element_choice", 0, c->n - 1, &place, where, err))
+/* Checks the turns of the choices before the current one. */
+static int check_turns(const struct session_choices *c, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *lists = json_get_array(record, "element_turns", where, err);
+    size_t n = json_array_size(lists);
+
+    if (!lists)
         return -1;
-    *at = (int)place;
-    c->list[place].chosen = chosen_in(s, &c->list[place]);
+    if (n >= (size_t)c->all.n || c->order[n] != c->at)
+        return error_set(err, EXIT_CODE_DATA, "%s: element_turns: expected a list for each choice before choice %d",
+                         where, c->at);
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_array(json_array_get(lists, i)))
+            return error_set(err, EXIT_CODE_DATA, "%s: element_turns[%zu]: expected an array, got %s", where, i,
+                             json_type_name(json_array_get(lists, i)));
+    return 0;
+}
+
+/* Reads the choices of a session, with the outcome of the current one. */
+static int read_choices(struct session_choices *c, const struct session *s, const char *where, struct error *err)
+{
+    const json_t *record = record_of(s);
+    int64_t at;
+
+    if (element_choices_read(&c->all, record, s->current.schema, where, err) ||
+        json_get_int(record, "element_choice", 0, c->all.n - 1, &at, where, err))
+        return -1;
+    c->at = (int)at;
+    element_choices_order(c->order, &c->all);
+    if (check_turns(c, record, where, err))
+        return -1;
+    c->place = (int)json_array_size(json_object_get(record, "element_turns"));
+    c->all.list[at].chosen = chosen_in(s, &c->all.list[at]);
     return 0;
 }
 
 int choose_next(json_t **record, const struct session *s, const char *where, struct error *err)
 {
-    struct element_choices c;
-    int at;
+    struct session_choices c;
+    json_t *turns;
 
     *record = NULL;
-    if (read_choices(&c, &at, s, where, err))
+    if (read_choices(&c, s, where, err))
         return -1;
-    if (s->why == STOP_NOT || at + 1 == c.n)
+    if (s->why == STOP_NOT || c.place + 1 == c.all.n)
         return 0;
     *record = json_copy(record_of(s));
-    set_choice(*record, &c, at + 1, s->current.schema);
+    turns = json_copy(json_object_get(*record, "element_turns"));
+    json_array_append(turns, json_object_get(s->value, "turns"));
+    json_object_set_new(*record, "element_turns", turns);
+    set_choice(*record, &c.all, c.order[c.place + 1], s->current.schema);
     return 0;
+}
+
+/* Starts the session of a record again and repeats turns.  The record and the turns are not those of the session. */
+static int start_again(struct session *s, struct session_context *d, const json_t *record, json_t *turns,
+                       const char *where, struct error *err)
+{
+    json_t *rules = json_incref(json_object_get(s->value, "rules"));
+
+    session_release(s);
+    int rc = session_start(s, d, record, rules, where, err);
+    json_decref(rules);
+    if (rc)
+        return -1;
+    json_t *value = json_copy(s->value);
+    json_object_set(value, "turns", turns);
+    session_release(s);
+    rc = session_resume(s, d, value, where, err);
+    json_decref(value);
+    return rc;
+}
+
+int choose_before(struct session *s, struct session_context *d, const char *where, struct error *err)
+{
+    struct session_choices c;
+
+    if (!choose_is(s))
+        return 0;
+    if (read_choices(&c, s, where, err))
+        return -1;
+    if (c.place == 0)
+        return 0;
+    json_t *record = json_copy(record_of(s)), *before = json_copy(json_object_get(record, "element_turns"));
+    json_t *turns = json_incref(json_array_get(before, (size_t)c.place - 1));
+    json_array_remove(before, (size_t)c.place - 1);
+    json_object_set_new(record, "element_turns", before);
+    c.all.list[c.at].chosen = c.all.list[c.order[c.place - 1]].chosen = -1;
+    set_choice(record, &c.all, c.order[c.place - 1], s->current.schema);
+    int rc = start_again(s, d, record, turns, where, err);
+    json_decref(turns);
+    json_decref(record);
+    return rc ? -1 : 1;
+}
+
+json_t *choose_turns(const struct session *s)
+{
+    json_t *all = json_array(), *before = json_object_get(record_of(s), "element_turns");
+
+    for (size_t i = 0; i < json_array_size(before); i++)
+        json_array_extend(all, json_array_get(before, i));
+    json_array_extend(all, json_object_get(s->value, "turns"));
+    return all;
 }
 
 static json_t *elements_json(const struct element_choices *c, const struct schema *s, const char *question)
@@ -180,13 +265,12 @@ static void fill_outcome(struct choose_outcome *o, const struct element_choices 
 
 int choose_outcome(struct choose_outcome *o, const struct session *s, const char *where, struct error *err)
 {
-    struct element_choices c;
-    int at;
+    struct session_choices c;
 
     *o = (struct choose_outcome){ 0 };
-    if (read_choices(&c, &at, s, where, err))
+    if (read_choices(&c, s, where, err))
         return -1;
-    fill_outcome(o, &c, s->current.schema, json_string_value(json_object_get(record_of(s), "question")));
+    fill_outcome(o, &c.all, s->current.schema, json_string_value(json_object_get(record_of(s), "question")));
     return 0;
 }
 
@@ -207,17 +291,16 @@ void choose_outcome_release(struct choose_outcome *o)
 void choose_name_options(json_t *ask, const struct session *s)
 {
     json_t *list = json_object_get(ask, "options"), *option;
-    struct element_choices c;
+    struct session_choices c;
     struct error why;
     size_t i;
-    int at;
 
-    if (!json_is_object(ask) || read_choices(&c, &at, s, "session", &why))
+    if (!json_is_object(ask) || read_choices(&c, s, "session", &why))
         return;
     json_array_foreach(list, i, option)
     {
         const char *sql = json_string_value(json_object_get(option, "sql"));
-        int element = sql ? element_of(&c.list[at], s->current.schema, sql) : -1;
+        int element = sql ? element_of(&c.all.list[c.at], s->current.schema, sql) : -1;
         json_object_del(option, "sql");
         json_object_set_new(option, "element", element < 0 ? json_null() : name_of(s->current.schema, element));
     }

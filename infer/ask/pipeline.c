@@ -335,7 +335,7 @@ static json_t *choice_line(struct pipeline *a, struct session *s, json_t *line)
     for (int i = 0; i < ARRAY_LEN(others); i++)
         json_object_del(line, others[i]);
     choose_name_options(json_object_get(line, "ask"), s);
-    json_object_set(line, "turns", json_object_get(s->value, "turns"));
+    json_object_set_new(line, "turns", choose_turns(s));
     put_outcome(a, line, db_id, &o);
     json_object_set(line, "session", s->value);
     choose_outcome_release(&o);
@@ -475,6 +475,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
         candidate_file_open(&a->candidates, q->clarify.candidates, q->clarify.format_in, err) ||
         (q->detector && detector_open(&a->detector, &detector, err)) || open_tagger(a, err))
         return -1;
+    a->context.before = choose_before;
     return open_parser(a, err);
 }
 
@@ -657,6 +658,7 @@ int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const c
         return -1;
     out->record = json_copy(record);
     json_object_del(out->record, "element_choices");
+    json_object_del(out->record, "element_turns");
     if ((!a->q->rewrite && find_candidates(a, out, where, err)) || look(a, out, where, err))
         return -1;
     if (out->origin == FROM_NOWHERE && !a->parses && !a->q->clarify.simulate)

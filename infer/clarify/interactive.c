@@ -203,7 +203,7 @@ static void show_question(const struct conversation *t)
     const struct session *s = t->session;
     char head[32];
 
-    snprintf(head, sizeof head, "%d. ", t->asked_before + s->current.dialogue.n_turns + 1);
+    snprintf(head, sizeof head, "%d. ", session_answers(s) + 1);
     fputc('\n', t->screen.out);
     if (s->current.dialogue.n_turns && session_plausible(s) == 1)
         screen_say(&t->screen, "To be sure:");
@@ -247,6 +247,17 @@ static void show_help(const struct conversation *t)
     }
 }
 
+/* Number of interpretations: of candidates, or of all combinations of the alternatives of choices. */
+static double count_ways(const struct session *s)
+{
+    const json_t *choices = json_object_get(json_object_get(s->value, "record"), "element_choices");
+    double n = 1;
+
+    for (size_t i = 0; i < json_array_size(choices); i++)
+        n *= (double)json_array_size(json_object_get(json_array_get(choices, i), "alternatives"));
+    return s->current.elements ? n : s->current.prior.n;
+}
+
 void conversation_begin(const struct conversation *t)
 {
     const struct clarify_case *c = &t->session->current;
@@ -256,9 +267,9 @@ void conversation_begin(const struct conversation *t)
     screen_print(&t->screen, "Question: ", "          ", json_string_value(json_object_get(record, "question")));
     if (c->prior.n > 1)
         screen_say(&t->screen,
-                   "It can be read in %d ways. To find yours, please answer with a number or in words; "
+                   "It can be read in %.0f ways. To find yours, please answer with a number or in words; "
                    "\"help\" says what else can be said.",
-                   c->prior.n);
+                   count_ways(t->session));
     if (unread)
         screen_say(&t->screen, "(%zu more could not be read and %s left out.)", unread, unread == 1 ? "is" : "are");
 }
@@ -428,21 +439,25 @@ static void take_answer(struct conversation *t, struct answer a)
     session_next(s);
 }
 
-static void undo(struct conversation *t)
+static int undo(struct conversation *t, struct error *err)
 {
-    if (!session_undo(t->session))
+    int rc = session_undo(t->session, "session", err);
+
+    if (rc == 0)
         screen_say(&t->screen, "There is no answer to take back.");
+    return rc < 0 ? -1 : 0;
 }
 
-/* Handles a typed line, for an open question or for the result. */
-static void take_line(struct conversation *t, const char *line)
+/* Handles a typed line, for an open question or for the result.  Returns -1 with err if an answer cannot be taken back.
+ */
+static int take_line(struct conversation *t, const char *line, struct error *err)
 {
     bool open = t->session->why == STOP_NOT;
     struct reply r = reply_read(line, open ? &t->session->question : NULL);
 
     if (r.kind == REPLY_UNDO)
-        undo(t);
-    else if (r.kind == REPLY_QUIT || (r.kind == REPLY_NOTHING && !open))
+        return undo(t, err);
+    if (r.kind == REPLY_QUIT || (r.kind == REPLY_NOTHING && !open))
         t->ended = open ? "quit" : "accepted";
     else if (r.kind == REPLY_SQL && open)
         show_statements(t);
@@ -454,6 +469,7 @@ static void take_line(struct conversation *t, const char *line)
         screen_say(&t->screen, "%s", r.why);
     else
         show_help(t);
+    return 0;
 }
 
 /* Asks until the result is accepted, the user leaves, or the input ends. */
@@ -464,7 +480,7 @@ static int ask_until_end(struct conversation *t, struct error *err)
     bool shown = false;
 
     while (!t->ended) {
-        int turns = s->current.dialogue.n_turns;
+        int turns = session_answers(s);
         enum stop_reason why = s->why;
         if (!shown && why == STOP_NOT)
             show_question(t);
@@ -474,9 +490,9 @@ static int ask_until_end(struct conversation *t, struct error *err)
             t->ended = "nothing to ask";
         else if (!read_line(t, line, why == STOP_NOT ? "> " : "Enter to finish, undo to go back > "))
             t->ended = stop_requested() ? "interrupted" : "end of input";
-        else
-            take_line(t, line);
-        shown = turns == s->current.dialogue.n_turns && why == s->why;
+        else if (take_line(t, line, err))
+            return -1;
+        shown = turns == session_answers(s) && why == s->why;
         if (!shown && save(t, err))
             return -1;
     }

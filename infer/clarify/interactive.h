@@ -36,7 +36,6 @@ struct conversation {
     struct screen screen;
     const char *transcript;     /* file that is rewritten after each answer; or NULL */
     const char *ended;          /* reason for its end; NULL: not ended */
-    int asked_before;           /* number of questions of earlier dialogues about the same question of the user */
     struct line_editor *editor; /* set by converse() at a terminal */
     void (*show_rows)(void *user, const struct screen *screen,
                       const char *sql); /* shows rows after the result; or NULL */

@@ -9,8 +9,8 @@
 enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
-    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous",       "type",
-    "alternatives", "score", "spans",    "schema",     "regenerated",       "element_choices", "element_choice"
+    "id",    "db_id", "question", "candidates",  "none_of_the_above", "ambiguous",      "type",         "alternatives",
+    "score", "spans", "schema",   "regenerated", "element_choices",   "element_choice", "element_turns"
 };
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
@@ -157,7 +157,7 @@ int session_start(struct session *s, struct session_context *d, const json_t *re
 {
     json_t *own = json_object(), *all = rules_json(&d->settings);
 
-    *s = (struct session){ 0 };
+    *s = (struct session){ .context = d };
     for (int i = 0; i < ARRAY_LEN(record_fields); i++)
         if (json_object_get(record, record_fields[i]))
             json_object_set(own, record_fields[i], json_object_get(record, record_fields[i]));
@@ -194,7 +194,7 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
     const char *said, *found;
     json_t *turns;
 
-    *s = (struct session){ 0 };
+    *s = (struct session){ .context = d };
     if (check_version(value, where, err) || !(said = json_get_string(value, "attributes", where, err)) ||
         !(turns = json_get_array(value, "turns", where, err)))
         return -1;
@@ -354,15 +354,29 @@ int session_answer(struct session *s, struct answer a)
     return 0;
 }
 
-bool session_undo(struct session *s)
+int session_answers(const struct session *s)
 {
-    json_t *turns = json_object_get(s->value, "turns");
+    const json_t *before = json_object_get(json_object_get(s->value, "record"), "element_turns");
+    size_t n = json_array_size(json_object_get(s->value, "turns"));
 
-    if (!dialogue_undo(&s->current.dialogue))
-        return false;
+    for (size_t i = 0; i < json_array_size(before); i++)
+        n += json_array_size(json_array_get(before, i));
+    return (int)n;
+}
+
+int session_undo(struct session *s, const char *where, struct error *err)
+{
+    json_t *turns;
+
+    while (!dialogue_undo(&s->current.dialogue)) {
+        int rc = s->context->before ? s->context->before(s, s->context, where, err) : 0;
+        if (rc <= 0)
+            return rc;
+    }
+    turns = json_object_get(s->value, "turns");
     json_array_remove(turns, json_array_size(turns) - 1);
     session_next(s);
-    return true;
+    return 1;
 }
 
 const char *session_best_words(struct session *s)
@@ -376,7 +390,7 @@ static json_t *ask_json(struct session *s)
     struct clarify_case *c = &s->current;
     json_t *ask = clarify_question_json(c, &s->view);
 
-    json_object_set_new(ask, "turn", json_integer(c->dialogue.n_turns + 1));
+    json_object_set_new(ask, "turn", json_integer(session_answers(s) + 1));
     json_object_set_new(ask, "question_type",
                         json_string(question_type_name(c->attributes.list[s->view.attribute].type)));
     json_object_set_new(ask, "eig", clarify_rounded(s->view.gain));
@@ -401,7 +415,8 @@ json_t *session_json(struct session *s)
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)
 {
     *kind = "undo";
-    return session_undo(s) ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected an answer to take back", where);
+    int rc = session_undo(s, where, err);
+    return rc ? rc < 0 ? -1 : 0 : error_set(err, EXIT_CODE_DATA, "%s: expected an answer to take back", where);
 }
 
 static int take_reply(struct session *s, const struct reply *r, const char **kind, const char *where, struct error *err)

@@ -16,18 +16,23 @@
 enum { SESSION_VERSION = 1 };
 
 /* State that all sessions of a program share. */
+struct session;
 struct session_context {
     struct schema_catalog schemas;
     struct arena scratch;
     struct clarify_settings settings; /* for new sessions; others bring their own */
     struct wordings wordings;
+    /* Replaces a session without answers by the one before it about the same question of the user, with its answers.
+     * Returns 1, 0 if there is none, or -1 with EXIT_CODE_DATA.  NULL: sessions stand alone. */
+    int (*before)(struct session *s, struct session_context *d, const char *where, struct error *err);
 };
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
 void session_context_close(struct session_context *d);
 
 struct session {
-    json_t *value;    /* owned */
-    json_t *recorded; /* turns of the value that are to be repeated */
+    struct session_context *context; /* borrowed */
+    json_t *value;                   /* owned */
+    json_t *recorded;                /* turns of the value that are to be repeated */
     struct clarify_case current;
     enum stop_reason why; /* STOP_NOT: a question is open */
     struct question_view view;
@@ -56,8 +61,9 @@ void session_next(struct session *s);
 /* Takes the answer to the open question, whose options are numbered as shown.  Returns -1 when it contradicts the
  * earlier answers; the session is then unchanged. */
 int session_answer(struct session *s, struct answer a);
-/* Takes the last answer back.  Returns false when there is none. */
-bool session_undo(struct session *s);
+/* Takes the last answer back, perhaps that of the session before.  Returns 1, 0 when there is none, or -1 with
+ * EXIT_CODE_DATA. */
+int session_undo(struct session *s, const char *where, struct error *err);
 
 /* Takes a reply to the open question, the number of an option from 1 or words (reply_words.h), and sets the next
  * question. Returns -1 with EXIT_CODE_DATA and the kind of the error (docs/reference/serve-protocol.md); the session is
@@ -66,6 +72,9 @@ int session_said(struct session *s, const json_t *said, const char **kind, const
 /* Takes the last answer back, with the same errors. */
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err);
 
+/* Number of answers to the user's question, with those of sessions before this one, which "element_turns" of the record
+ * has as a list for each session. */
+int session_answers(const struct session *s);
 /* Number of candidates with at least a tenth of the highest probability. */
 int session_plausible(const struct session *s);
 /* The most probable statement in words. */

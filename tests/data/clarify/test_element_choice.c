@@ -107,15 +107,16 @@ static void test_spans(void **state)
 
     take_text(&c, w,
               "{\"question\":\"In Oslo, which status and which address?\",\"ambiguous\":true,"
-              "\"alternatives\":[\"purchase.billing_address\",\"purchase.shipping_address\"],\"spans\":[" SPAN(
-                  15, 21, "purchase.Order status", "shipment.status",
-                  "column") "," SPAN(3, 7, "booking.city::Oslo", "reservation.city::Oslo",
-                                     "value") "," SPAN(26, 39, "purchase.shipping_address", "purchase.billing_address",
-                                                       "column") "," SPAN(32, 39, "booking.id", "shipment.id",
-                                                                          "column") "]}");
+              "\"alternatives\":[\"purchase.billing_address\",\"purchase.shipping_address\"],\"score\":0.12345678,"
+              "\"spans\":[" SPAN(15, 21, "purchase.Order status", "shipment.status", "column") "," SPAN(
+                  3, 7, "booking.city::Oslo", "reservation.city::Oslo",
+                  "value") "," SPAN(26, 39, "purchase.shipping_address", "purchase.billing_address",
+                                    "column") "," SPAN(32, 39, "booking.id", "shipment.id", "column") "]}");
     assert_int_equal(c.n, 3);
     assert_true(c.list[0].is_value && !c.list[0].detected && c.list[2].detected);
     assert_int_equal(c.list[2].start, 26);
+    assert_float_equal(c.list[0].probability, 1, 0);
+    assert_float_equal(c.list[2].probability, 0.123457, 0);
     for (int i = 0; i < 3; i++)
         c.list[i].chosen = c.list[i].elements[i % 2];
     char *text = element_choices_rewrite(&c, w->schemas.schemas, question);
@@ -128,6 +129,8 @@ static void test_spans(void **state)
     struct error err = { 0 };
     assert_int_equal(element_choices_read(&again, record, w->schemas.schemas, "record", &err), 0);
     assert_int_equal(again.n, 3);
+    for (int i = 0; i < 3; i++)
+        assert_float_equal(again.list[i].probability, c.list[i].probability, 0);
     char *same = element_choices_rewrite(&again, w->schemas.schemas, question);
     assert_string_equal(same, "In Oslo (booking.city), which shipment.status and purchase.shipping_address?");
     free(same);
@@ -151,7 +154,7 @@ static void test_no_choices(void **state)
 
 #define CHOICE(start, end, list, element)                                                                              \
     "{\"start\":" #start ",\"end\":" #end ",\"alternatives\":" list                                                    \
-    ",\"value\":false,\"detected\":true,\"element\":" element "}"
+    ",\"value\":false,\"detected\":true,\"probability\":0.5,\"element\":" element "}"
 #define TWO "[\"booking\",\"reservation\"]"
 
 static void test_bad_records(void **state)
@@ -198,6 +201,30 @@ static void test_statements(void **state)
     free(one);
 }
 
+/* Choices with more alternatives and of more certain ambiguity come first, equal ones in the order of the question. */
+static void test_order(void **state)
+{
+    static const struct {
+        double probability;
+        int n;
+        double entropy;
+    } cases[] = {
+        { 0.5, 2, 0.811278124459 },  { 1, 2, 1 }, { 0, 16, 0 }, { 1, 4, 2 }, { 0.5, 2, 0.811278124459 },
+        { 0.75, 4, 1.880240814944 }, { 1, 2, 1 },
+    };
+    static const int expected[] = { 3, 5, 1, 6, 0, 4, 2 };
+    struct element_choices c = { .n = ARRAY_LEN(cases) };
+    int order[ELEMENT_CHOICES_MAX];
+
+    (void)state;
+    for (int i = 0; i < c.n; i++) {
+        c.list[i] = (struct element_choice){ .probability = cases[i].probability, .n = cases[i].n };
+        assert_float_equal(element_choice_entropy(&c.list[i]), cases[i].entropy, 1e-9);
+    }
+    element_choices_order(order, &c);
+    assert_memory_equal(order, expected, sizeof expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_no_choices),
         cmocka_unit_test(test_bad_records),
         cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

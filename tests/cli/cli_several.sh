@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Questions with several ambiguities: asked about one after the other by expected information gain, with candidates and
+# without; answers are taken back across them.
+# shellcheck disable=SC2015
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+told=(said out.jsonl)
+
+sqlite3 gym.sqlite <<'SQL'
+CREATE TABLE trainer(trainer_id INTEGER PRIMARY KEY, name TEXT, trainer_fee INT, fee_of_trainer INT, home_address TEXT,
+    work_address TEXT);
+INSERT INTO trainer VALUES (1, 'Udo', 35, 28, 'Mill Lane 2', 'Harbour 9'), (2, 'Suri', 42, 50, 'Elm 3', 'Harbour 9'),
+    (3, 'Rik', 28, 28, 'Oak 1', 'Pier 4');
+SQL
+both="What is the fee and the address of each trainer?"
+
+ask() { infer ask --device cpu --detector none --db gym.sqlite "$@"; }
+# answered REST ANSWERS [OPTIONS]: the record of the question with more fields, and the user's answers
+answered() {
+    printf '{"id":"r","question":"%s",%s,"answers":%s}\n' "$both" "$1" "$2" >in.jsonl
+    check "answers $2" 0 "^1 records" ask in.jsonl -o out.jsonl "${@:3}"
+}
+has() {
+    begin "has $1"
+    grep -qE -- "$1" out.jsonl || complain "the record" "does not say \"$1\": $(head -c 2000 out.jsonl)"
+}
+hasnt() {
+    begin "does not have $1"
+    ! grep -qE -- "$1" out.jsonl || complain "the record" "says \"$1\": $(head -c 2000 out.jsonl)"
+}
+
+# --- with candidates, the product of two independent ambiguities: even odds are asked about before odds of 4 to 1.  The
+# answer to one question leaves the probabilities of the other.
+# product P...: a candidate for each pair of fee and address, with its probability
+product() {
+    local sql=("trainer_fee, home_address" "trainer_fee, work_address" "fee_of_trainer, home_address" "fee_of_trainer, work_address") list='' i
+    for i in 0 1 2 3; do list+=,$(printf '{"sql":"SELECT %s FROM trainer","p":%s}' "${sql[i]}" "${@:i+1:1}"); done
+    printf '"candidates":[%s]' "${list#,}"
+}
+# twice FIRST SECOND LIKELY P...: two questions, the first about FIRST with even odds, the second about SECOND
+twice() {
+    local first=$1 second=$2 likely=$3 answer list
+    list=$(product "${@:4}")
+    answered "$list" "[]" --noise 0
+    has "\"ask\":\{[^[]*\"options\":\[\{\"text\":\"[^\"]*${first}[^\"]*\",\"p\":0.5,[^]]*\],\"turn\":1,[^}]*\"eig\":1.0\}"
+    hasnt "\"options\":\[[^]]*\"text\":\"[^\"]*$second"
+    for answer in 1 2; do
+        answered "$list" "[$answer]" --noise 0
+        has "\"options\":\[\{\"text\":\"${likely}[^\"]*\",\"p\":0.8,[^]]*\"p\":0.2,[^]]*\],\"turn\":2,[^}]*\"eig\":0.721928\}"
+        answered "$list" "[$answer,2]" --noise 0
+        has '"ask":null,"stop":"settled".*"confidence":1.0'
+    done
+}
+twice fee address "home address" 0.4 0.1 0.4 0.1
+has '"sql":"SELECT fee_of_trainer, work_address FROM trainer"'
+twice address fee "fee of trainer" 0.1 0.1 0.4 0.4
+has '"sql":"SELECT trainer_fee, work_address FROM trainer"'
+
+# --- without candidates: the choice with the highest entropy comes first, and statement and rewritten question follow
+# from all of them
+# span START END A B P: ambiguous words
+span() {
+    printf '{"start":%d,"end":%d,"label":"AMB","probability":%s,"alternatives":[{"concept":"trainer.%s"},{"concept":"trainer.%s"}]}' \
+        "$1" "$2" "$5" "$3" "$4"
+}
+# spans FEE ADDRESS: the spans of both words, with these probabilities
+spans() { printf '"spans":[%s,%s]' "$(span 12 15 trainer_fee fee_of_trainer "$1")" "$(span 24 31 home_address work_address "$2")"; }
+for odds in "0.9 0.3 fee address" "0.3 0.9 address fee" "0.7 0.7 fee address"; do
+    read -r fee address first second <<<"$odds"
+    answered "$(spans "$fee" "$address")" '[]'
+    has "\"ask\":\{[^[]*\"text\":\"Two columns fit what you wrote, ..$first..\. .*\"turn\":1,.*\"rewrite\":null"
+    answered "$(spans "$fee" "$address")" '[2]'
+    has "\"ask\":\{[^[]*\"text\":\"Two columns fit what you wrote, ..$second..\. .*\"turn\":2,.*\"turns\":\[\{[^]]*\}\],\"rewrite\":null"
+    answered "$(spans "$fee" "$address")" '[2,2]'
+    has '"rewrite":\{"question":"What is the trainer.fee_of_trainer and the trainer.work_address of each trainer\?","elements":\[\{"words":"fee","element":"trainer.fee_of_trainer"\},\{"words":"address"'
+    has '"sql":"SELECT fee_of_trainer, work_address FROM trainer","result":\{"status":"ok"'
+done
+both_spans=$(spans 0.9 0.9)
+
+# --- answers are taken back, also that of the choice before
+answered "$both_spans" '[2,"undo"]'
+has '"ask":\{[^[]*fee[^[]*"options":.*"turn":1,.*"turns":\[\],"rewrite":null'
+answered "$both_spans" '[2,"undo",1,2]'
+has '"sql":"SELECT trainer_fee, work_address FROM trainer"'
+answered "$both_spans" '["none","undo",1,"either"]'
+has '"sql":"SELECT trainer_fee, home_address FROM trainer"'
+printf '{"id":"r","question":"%s",%s,"answers":[1,"undo","undo"]}\n' "$both" "$both_spans" >in.jsonl
+check "nothing to take back" 7 "answers\[2\]: .*expected an answer to take back" ask in.jsonl -o out.jsonl
+
+# --- a person, with the heuristic tagger
+talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --detector none --tagger heuristic --db gym.sqlite --question "$both" >shown 2>said || complain dialogue "exit code $?"; }
+# shows TEXT...: the lines that a person sees, in this order
+shows() {
+    begin "shows $*"
+    [ "$(grep -oE '^(There is no|[0-9]\. .*"(fee|address)"|SQL: .*)' shown)" = "$(printf '%s\n' "$@")" ] || complain "dialogue" "$(head -c 3000 shown)"
+}
+fee='1. Two columns fit what you wrote, "fee"' address='2. Two columns fit what you wrote, "address"'
+talk $'2\n1\n\n'
+shows "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
+talk $'undo\n2\nundo\n1\n2\nundo\nundo\n2\n1\n\n'
+shows "$fee" "There is no" "$address" "$fee" "$address" "SQL:    SELECT fee_of_trainer, work_address FROM trainer" "$address" "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
+
+# --- over HTTP: the session has the answers to earlier choices, which are checked
+command -v curl >/dev/null || finish
+AMBIT_LOG=info "$bin/ambit-infer" ask --db gym.sqlite --device cpu --detector none --serve 127.0.0.1:0 2>log &
+server=$!
+trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+until port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log) && [ -n "$port" ]; do
+    kill -0 $server 2>/dev/null || { grep -q 'no libmicrohttpd' log && finish; fail "no service: $(cat log)"; }
+    sleep 0.05
+done
+post() { curl -s --max-time 60 -H 'Content-Type: application/json' -d "$2" "http://127.0.0.1:$port$1" >out.jsonl; }
+session() { sed -E 's/^.*,"session":(\{.*\})(,"id":[^}]*)?\}$/\1/' out.jsonl; }
+post /ask "{\"question\":\"$both\",$both_spans}"
+post /answer "{\"session\":$(session),\"answer\":2}"
+has '"ask":\{[^[]*address'
+second=$(session)
+post /undo "{\"session\":$second}"
+has '"ask":\{[^[]*fee[^[]*"options":.*"turns":\[\],'
+post /answer "{\"session\":$(session),\"answer\":1}"
+post /answer "{\"session\":$(session),\"answer\":\"work\"}"
+has '"sql":"SELECT trainer_fee, work_address FROM trainer"'
+for bad in 's/"element_turns":\[\[/"element_turns":[7,[/@element_turns: expected a list for each choice before choice 1' \
+    's/"element_turns":\[\[.*\]\],"none/"element_turns":[7],"none/@element_turns.0.: expected an array, got an integer' \
+    's/"element_turns":\[\[.*\]\],"none/"element_turns":[],"none/@element_turns: expected a list for each choice' \
+    's/"element_turns":/"turns_of_elements":/@element_turns' \
+    's/"probability":0.9/"probability":9/@probability.*expected 0 to 1, got 9' \
+    's/"element_turns":\[\[\{"attribute":"sel#1"/"element_turns":[[{"attribute":"sel#7"/@sel#7.*is no question then'; do
+    broken=$(sed -E "${bad%%@*}" <<<"$second")
+    [ "$broken" != "$second" ] || complain "${bad%%@*}" "changes nothing in $second"
+    post /undo "{\"session\":$broken}"
+    has "\"error\":.*${bad#*@}"
+done
+finish
