@@ -489,8 +489,11 @@ int linguistic_make(struct natural *n, const struct natural_corpus *c, struct er
 {
     (void)err;
     for (int i = 0; i < c->schemas.n && n->options->wording; i++) {
+        const struct schema *s = &c->schemas.schemas[i];
+        if (!s->n_foreign_keys)
+            continue;
         struct schema_asks asks = { .text = &n->out->splits[c->split[i]].text };
-        struct linguistic_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .split = c->split[i] };
+        struct linguistic_run r = { .n = n, .corpus = c, .s = s, .split = c->split[i] };
         r.asking = (struct asking){ .out = &asks, .s = r.s };
         for (int k = 0; k < ARRAY_LEN(generators); k++)
             generators[k](&r);

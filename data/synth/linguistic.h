@@ -12,7 +12,9 @@
 #include "data/synth/natural.h"
 
 /* A natural_generator: adds examples of the slice "custom" with a linguistic type on the unchanged schemas.
- * natural_options.wording bounds the ambiguous ones of each type on one schema. */
+ * natural_options.wording bounds the ambiguous ones of each type on one schema.  Schemas without foreign keys are
+ * omitted: tables that belong to nothing, such as those of WikiSQL, have invented names, and detectors that learnt from
+ * such questions did not recognise those of people. */
 int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 #endif

@@ -75,6 +75,15 @@ for kind in attachment scope vague; do
 done
 run 0 data probe --data shipped
 
+# --- tables that belong to nothing, such as those of WikiSQL
+mkdir apart
+cp domains/train_spider.json apart
+sed -E 's/("foreign_keys": ?\[)(\[[0-9, ]*\],? ?)*\]/\1]/g' domains/tables.json >apart/tables.json
+run 0 data natural apart -o single --seed 1 --edits 0
+left=$(grep -cE '"foreign_keys": ?\[\[' apart/tables.json || :)
+[ "$left" = 0 ] || complain "foreign keys are left" "$left"
+! grep -qE '"type":"(attachment|scope|vague)"' single/*.jsonl || complain "a question about wording without foreign keys"
+
 # --- bad input
 check "a folder that is missing" 3 nothing/tables.json data natural nothing -o other
 mkdir wrong
