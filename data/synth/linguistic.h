@@ -13,8 +13,8 @@
 
 /* A natural_generator: adds examples of the slice "custom" with a linguistic type on the unchanged schemas.
  * natural_options.wording bounds the ambiguous ones of each type on one schema.  Schemas without foreign keys are
- * omitted: tables that belong to nothing, such as those of WikiSQL, have invented names, and detectors that learnt from
- * such questions did not recognise those of people. */
+ * omitted.  Their tables belong to nothing and may have invented names, as those made of WikiSQL have.  Detectors that
+ * learnt from questions about such tables did not recognise the questions of people. */
 int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 #endif
