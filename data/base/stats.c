@@ -99,19 +99,35 @@ static double ratio(int64_t part, int64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-struct decision stats_decision(struct confusion c)
+static int64_t total(struct confusion c)
 {
-    return (struct decision){ .accuracy = ratio(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn),
-                              .precision = ratio(c.tp, c.tp + c.fp),
-                              .recall = ratio(c.tp, c.tp + c.fn),
-                              .f1 = ratio(2 * c.tp, 2 * c.tp + c.fp + c.fn) };
+    return c.tp + c.fp + c.fn + c.tn;
 }
 
-double stats_macro_f1(struct confusion c)
+/* Exchanges the roles of "yes" and "no". */
+static struct confusion exchanged(struct confusion c)
 {
-    struct confusion no = { .tp = c.tn, .tn = c.tp, .fp = c.fn, .fn = c.fp };
+    return (struct confusion){ .tp = c.tn, .tn = c.tp, .fp = c.fn, .fn = c.fp };
+}
 
-    return (stats_decision(c).f1 + stats_decision(no).f1) / 2;
+static double f1_of(struct confusion c)
+{
+    return ratio(2 * c.tp, 2 * c.tp + c.fp + c.fn);
+}
+
+#define METRIC_NAME(constant, field, title, definition, value) { field, title },
+const struct stats_metric_name stats_metric_names[STATS_METRICS] = { STATS_METRIC_LIST(METRIC_NAME) };
+
+#define METRIC_CASE(constant, field, title, definition, value)                                                         \
+    case STATS_##constant:                                                                                             \
+        return value;
+double stats_metric(struct confusion c, enum stats_metric metric)
+{
+    switch (metric) {
+        STATS_METRIC_LIST(METRIC_CASE)
+    default:
+        CHECK(false, "metric %d of %d", (int)metric, STATS_METRICS);
+    }
 }
 
 struct confusion stats_always_yes(struct confusion c)
@@ -409,5 +425,5 @@ double stats_measure_auc(struct scored s, const void *arg)
 
 double stats_measure_f1(struct scored s, const void *threshold)
 {
-    return stats_decision(stats_confusion(s, *(const double *)threshold)).f1;
+    return f1_of(stats_confusion(s, *(const double *)threshold));
 }

@@ -24,15 +24,36 @@ double stats_auc(struct scored s);
 struct confusion {
     int64_t tp, fp, fn, tn;
 };
-struct decision {
-    double accuracy, precision, recall, f1;
-};
 /* Counts decisions, where "yes" is score >= threshold. */
 struct confusion stats_confusion(struct scored s, double threshold);
-/* Undefined values (precision without "yes", recall without positives, F1 without both) are 0. */
-struct decision stats_decision(struct confusion c);
-/* Mean of the F1 of "yes" and the F1 of "no". */
-double stats_macro_f1(struct confusion c);
+
+/*
+ * The metrics of a confusion matrix c, a row for each: constant, JSON field, title, definition, and value as an
+ * expression of stats.c.  ratio(a, b) is a / b, and 0 if b is 0.  Texts, test.json, sweeps, trials of adapt and the
+ * help of evaluate have all rows in this order.
+ */
+#define STATS_METRIC_LIST(M)                                                                                           \
+    M(F1, "f1", "F1", "harmonic mean of precision and recall", f1_of(c))                                               \
+    M(MACRO_F1, "macro_f1", "macro-F1", "mean of the F1 of yes and the F1 of no",                                      \
+      (f1_of(c) + f1_of(exchanged(c))) / 2)                                                                            \
+    M(ACCURACY, "accuracy", "accuracy", "share of right decisions", ratio(c.tp + c.tn, total(c)))                      \
+    M(PRECISION, "precision", "precision", "share of positives among yes", ratio(c.tp, c.tp + c.fp))                   \
+    M(RECALL, "recall", "recall", "share of yes among positives", ratio(c.tp, c.tp + c.fn))
+
+#define STATS_METRIC_CONSTANT(constant, field, title, definition, value) STATS_##constant,
+enum stats_metric { STATS_METRIC_LIST(STATS_METRIC_CONSTANT) STATS_METRICS };
+#undef STATS_METRIC_CONSTANT
+
+/* The rows as one text for a help page: "`f1` (harmonic mean of precision and recall), ". */
+#define STATS_METRIC_SENTENCE(constant, field, title, definition, value) "`" field "` (" definition "), "
+#define STATS_METRIC_HELP STATS_METRIC_LIST(STATS_METRIC_SENTENCE)
+
+struct stats_metric_name {
+    const char *field, *title;
+};
+extern const struct stats_metric_name stats_metric_names[STATS_METRICS];
+double stats_metric(struct confusion c, enum stats_metric metric);
+
 /* The confusion of the baseline that always answers "yes". */
 struct confusion stats_always_yes(struct confusion c);
 /* The threshold with the best F1, half-way between neighbouring scores.  On a tie it is the lowest one, which answers

@@ -236,7 +236,7 @@ static double macro_f1(const struct class_table *t)
         struct confusion c = of_class(t, k);
         if (c.tp + c.fn == 0)
             continue;
-        sum += stats_decision(c).f1;
+        sum += stats_metric(c, STATS_F1);
         classes++;
     }
     return classes ? sum / classes : NAN;
@@ -299,13 +299,13 @@ static double area(struct triage_run *run)
 static json_t *class_json(const struct triage_run *run, int class)
 {
     struct confusion c = of_class(&run->table, class);
-    struct decision d = stats_decision(c);
     json_t *predicted = json_object();
 
     for (int p = 0; p < TRIAGE_CLASSES; p++)
         json_object_set_new(predicted, triage_class_name((enum triage_class)p), json_integer(run->table.n[class][p]));
-    return json_pack("{s:I, s:f, s:f, s:f, s:o}", "questions", (json_int_t)(c.tp + c.fn), "precision", d.precision,
-                     "recall", d.recall, "f1", d.f1, "predicted", predicted);
+    return json_pack("{s:I, s:f, s:f, s:f, s:o}", "questions", (json_int_t)(c.tp + c.fn), "precision",
+                     stats_metric(c, STATS_PRECISION), "recall", stats_metric(c, STATS_RECALL), "f1",
+                     stats_metric(c, STATS_F1), "predicted", predicted);
 }
 
 static json_t *run_json(struct triage_run *run)
@@ -328,9 +328,9 @@ static void print_classes(const struct triage_run *run)
     putchar('\n');
     for (int k = 0; k < TRIAGE_CLASSES; k++) {
         struct confusion c = of_class(&run->table, k);
-        struct decision d = stats_decision(c);
         printf("%-14s %9lld %9.3f %9.3f %9.3f             ", triage_class_name((enum triage_class)k),
-               (long long)(c.tp + c.fn), d.precision, d.recall, d.f1);
+               (long long)(c.tp + c.fn), stats_metric(c, STATS_PRECISION), stats_metric(c, STATS_RECALL),
+               stats_metric(c, STATS_F1));
         for (int p = 0; p < TRIAGE_CLASSES; p++)
             printf(" %12lld", (long long)run->table.n[k][p]);
         putchar('\n');

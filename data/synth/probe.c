@@ -355,7 +355,7 @@ void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set s
             set == PROBE_OWN ? score_parts(&test, d, (enum probe)p) : decide(&train, &test, d, (enum probe)p);
         r->ap[p] = stats_average_precision(scored(&test));
         r->auc[p] = stats_auc(scored(&test));
-        r->f1[p] = stats_decision(yes).f1;
+        r->f1[p] = stats_metric(yes, STATS_F1);
     }
     sample_release(&train);
     sample_release(&test);

@@ -125,7 +125,7 @@ expect 0 '"accuracy": 0.674' train evaluate detector --predictions matrix.jsonl 
 for want in '"precision": 0.772' '"recall": 0.755' '"f1": 0.764' '"always_yes_f1": 0.821' '"always_yes_accuracy": 0.697' '"questions": 129'; do
     grep -q "$want" shown || complain "the matrix" "lacks $want: $(cat shown)"
 done
-expect 0 'F1 0.822 at the threshold 0.000' train evaluate detector --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
+expect 0 'at the threshold 0.000: F1 0.822' train evaluate detector --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
 expect 0 '95 % over databases' train evaluate detector --predictions <(tac matrix.jsonl) --data matrix.csv --db shop.db
 
 # --- risk and coverage: of ten scores the two nearest to the threshold are wrong, so that eight of ten are right, and the eight surest
@@ -139,7 +139,7 @@ expect 0 '^1.000 +10 +8 +0.800 +' train evaluate detector --predictions risk.jso
 expect 0 '^unsure between 0.3200 and 0.6800: 8 of 10 answered, 0 wrongly' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.32:0.68
 expect 0 '"wrong": 1' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.4:0.6 --json
 expect 0 '^1.000 +10 +8 +0.800 +' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db
-for want in '^0.800 +8 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
+for want in '^0.800 +8 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +5 +1.000' 'macro-F1 0.800, accuracy 0.800, precision'; do
     grep -qE "$want" shown || complain "risk and coverage" "lacks $want: $(cat shown)"
 done
 expect 0 '"aurc": 0.0311' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --json

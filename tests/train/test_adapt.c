@@ -104,10 +104,10 @@ static void test_spread(void **state)
 
     (void)state;
     for (int i = 100; i >= 0; i--)
-        adapt_cell_add(&c, (double[ADAPT_METRICS]){ [ADAPT_AP] = i, [ADAPT_F1] = i % 2 ? NAN : 7 });
-    struct adapt_spread ap = adapt_cell_spread(&c, ADAPT_AP), f1 = adapt_cell_spread(&c, ADAPT_F1);
+        adapt_cell_add(&c, (double[ADAPT_METRICS]){ [ADAPT_AP] = i, [ADAPT_BRIER] = i % 2 ? NAN : 7 });
+    struct adapt_spread ap = adapt_cell_spread(&c, ADAPT_AP), brier = adapt_cell_spread(&c, ADAPT_BRIER);
     assert_true(away(ap.mean, 50) < 1e-12 && away(ap.low, 5) < 1e-12 && away(ap.high, 95) < 1e-12);
-    assert_true(f1.mean == 7 && f1.low == 7 && f1.high == 7);
+    assert_true(brier.mean == 7 && brier.low == 7 && brier.high == 7);
     adapt_cell_release(&c);
     adapt_cell_add(&c, (double[ADAPT_METRICS]){ [ADAPT_AP] = 3 });
     assert_true(adapt_cell_spread(&c, ADAPT_AP).low == 3);

@@ -2,6 +2,7 @@
  * which ambit-data cannot. */
 #include "data/base/log.h"
 #include "data/base/option_rows.h"
+#include "data/base/stats.h"
 #include "data/eval/selective.h"
 #include "data/prompt/yes_no.h"
 #include "models/embed/schema_finder.h"
@@ -89,7 +90,9 @@ static const struct command detector_mode = {
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
         "with ambit). The output has metrics by ambiguity type and database with 95 % intervals, the results of "
-        "selective prediction, and probes of question and schema alone. Guide: docs/guides/evaluate.md.",
+        "selective prediction, and probes of question and schema alone. Guide: docs/guides/evaluate.md.\n\n"
+        "Metrics of the decisions, where yes means ambiguous: " STATS_METRIC_HELP
+        "and `best_f1` (F1 at the best threshold for these labels).",
     .examples = { "ambit-train evaluate detector runs/gate --data labels.csv --db shop.sqlite",
                   "ambit-train evaluate detector --predictions answers.jsonl --data contrast --json" },
     .run = run_detector,

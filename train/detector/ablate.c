@@ -56,15 +56,8 @@ struct sweep {
 /* Results of a sweep: one row each, with the mean over seeds and a 95 % interval of Student's t, mean +- t s /
  * sqrt(n). One seed has no interval. */
 
-enum ablate_metric {
-    METRIC_AP,
-    METRIC_F1,       /* at the threshold chosen on validation */
-    METRIC_MACRO_F1, /* mean of F1 for ambiguous and for clear */
-    METRIC_ACCURACY,
-    METRIC_PRECISION,
-    METRIC_RECALL,
-    ABLATE_METRICS
-};
+/* Average precision, then the metrics of enum stats_metric at the threshold chosen on validation. */
+enum { METRIC_AP, ABLATE_METRICS = 1 + STATS_METRICS };
 
 struct ablate_cell {
     double sum, squares;
@@ -340,9 +333,20 @@ enum { CELL = 48, COLUMNS = 3 + ABLATE_METRICS, NAME_WIDTH = 24, METRIC_WIDTH = 
 static const char *const baselines[] = { "always_yes", "and_comma_rule", "question_only", "schema_only" };
 enum { BASELINES = 4 };
 
-static const char *const figures[ABLATE_METRICS] = { "ap", "f1", "macro_f1", "accuracy", "precision", "recall" };
-static const char *const titles[COLUMNS] = { "row",      "runs",      "AP",     "F1",       "macro-F1",
-                                             "accuracy", "precision", "recall", "published" };
+static struct stats_metric_name metric_name(int k)
+{
+    return k != METRIC_AP ? stats_metric_names[k - 1] : (struct stats_metric_name){ "ap", "AP" };
+}
+
+/* Fills the titles of all columns. */
+static void column_titles(const char *titles[COLUMNS])
+{
+    titles[0] = "row";
+    titles[1] = "runs";
+    for (int k = 0; k < ABLATE_METRICS; k++)
+        titles[2 + k] = metric_name(k).title;
+    titles[COLUMNS - 1] = "published";
+}
 
 /* 97.5 % quantiles of Student's t, for 1 to 30 degrees of freedom. */
 static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
@@ -383,10 +387,11 @@ static int add_to_table(struct ablate_table *t, int row, const char *folder, str
     if (o && !json_is_object(contrast))
         error_set(err, EXIT_CODE_DATA, "%s: contrast: expected an object", path);
     for (int k = 0; contrast && k < ABLATE_METRICS; k++)
-        add(&t->cells[row][k], json_object_get(contrast, figures[k]));
+        add(&t->cells[row][k], json_object_get(contrast, metric_name(k).field));
     for (int b = 0; contrast && b < BASELINES; b++)
         for (int k = 0; k < ABLATE_METRICS; k++)
-            add(&t->cells[t->sweep->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
+            add(&t->cells[t->sweep->n_rows + b][k],
+                json_object_get(json_object_get(probes, baselines[b]), metric_name(k).field));
     int rc = json_is_object(contrast) ? 0 : -1;
     json_decref(o);
     return rc;
@@ -439,7 +444,9 @@ static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL]
 static void print_table(const struct ablate_table *t)
 {
     char texts[COLUMNS][CELL];
+    const char *titles[COLUMNS];
 
+    column_titles(titles);
     for (int row = -1; row < t->sweep->n_rows + BASELINES; row++) {
         if (row >= 0)
             row_texts(t, row, texts);
@@ -459,7 +466,7 @@ static json_t *row_json(const struct ablate_table *t, int row)
     for (int k = 0; k < ABLATE_METRICS; k++) {
         const struct ablate_cell *c = &t->cells[row][k];
         double mean = mean_of(c), margin = trained ? margin_of(c) : NAN;
-        json_object_set_new(o, figures[k],
+        json_object_set_new(o, metric_name(k).field,
                             json_pack("{s:o, s:[o, o]}", "mean", json_finite(mean), "interval",
                                       json_finite(mean - margin), json_finite(mean + margin)));
     }
@@ -520,9 +527,10 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
     char path[4096], verdict[512];
     int n = t->sweep->n_rows + BASELINES;
     char(*texts)[COLUMNS][CELL] = xcalloc((size_t)n, sizeof *texts);
-    const char **cells = xcalloc((size_t)n * COLUMNS, sizeof *cells);
+    const char **cells = xcalloc((size_t)n * COLUMNS, sizeof *cells), *titles[COLUMNS];
     struct report r;
 
+    column_titles(titles);
     for (int row = 0; row < n; row++) {
         row_texts(t, row, texts[row]);
         for (int k = 0; k < COLUMNS; k++)

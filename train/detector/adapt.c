@@ -30,7 +30,14 @@ struct adapt_draws_request {
 
 /* ---- metrics ---- */
 
-const char *const adapt_metric_names[ADAPT_METRICS] = { "AP", "F1", "macro-F1", "accuracy", "Brier", "seconds" };
+static struct stats_metric_name metric_name(int k)
+{
+    if (k >= ADAPT_DECISION && k < ADAPT_BRIER)
+        return stats_metric_names[k - ADAPT_DECISION];
+    return k == ADAPT_AP      ? (struct stats_metric_name){ "ap", "AP" }
+           : k == ADAPT_BRIER ? (struct stats_metric_name){ "brier", "Brier" }
+                              : (struct stats_metric_name){ "seconds", "seconds" };
+}
 
 /* Metrics of n logits with the model's threshold, temperature and shift; not the seconds. */
 static void adapt_measure(const struct gate_model *m, const double *logit, const uint8_t *label, int n,
@@ -43,9 +50,8 @@ static void adapt_measure(const struct gate_model *m, const double *logit, const
     struct scored s = { p, label, n };
     struct confusion c = stats_confusion(s, m->threshold);
     metrics[ADAPT_AP] = stats_average_precision(s);
-    metrics[ADAPT_F1] = stats_decision(c).f1;
-    metrics[ADAPT_MACRO_F1] = stats_macro_f1(c);
-    metrics[ADAPT_ACCURACY] = stats_decision(c).accuracy;
+    for (int k = 0; k < STATS_METRICS; k++)
+        metrics[ADAPT_DECISION + k] = stats_metric(c, (enum stats_metric)k);
     metrics[ADAPT_BRIER] = stats_brier(s);
     free(p);
 }
@@ -340,7 +346,7 @@ static void print(const struct draw_run *d)
            (long long)d->q->repeats, d->n_pools, d->positives / d->asked, 2 * d->positives / (d->positives + d->asked),
            "labels", "method", "repeats");
     for (int f = 0; f < ADAPT_METRICS; f++)
-        printf("  %-21s", adapt_metric_names[f]);
+        printf("  %-21s", metric_name(f).title);
     putchar('\n');
     print_row("0", "base", &d->base);
     for (int k = 0; k < SIZES; k++)
@@ -357,7 +363,7 @@ static json_t *row_json(int k, const char *name, const struct adapt_cell *c)
 
     for (int f = 0; f < ADAPT_METRICS; f++) {
         struct adapt_spread s = adapt_cell_spread(c, (enum adapt_metric)f);
-        json_object_set_new(o, adapt_metric_names[f],
+        json_object_set_new(o, metric_name(f).field,
                             json_pack("[o, o, o]", json_finite(s.mean), json_finite(s.low), json_finite(s.high)));
     }
     return o;
@@ -533,7 +539,7 @@ static int print_queries(struct adaptation *a, const char *name, struct error *e
         adapt_measure(&a->model, logit, label, q->n, metrics);
         printf("%-8s %d queries:", name, q->n);
         for (int f = 0; f < ADAPT_SECONDS; f++)
-            printf(" %s %.3f", adapt_metric_names[f], metrics[f]);
+            printf(" %s %.3f", metric_name(f).title, metrics[f]);
         putchar('\n');
     }
     free(which);

@@ -11,8 +11,14 @@
 
 /* Metrics of a small set of questions, and their mean and quantiles over many sets. */
 
-enum adapt_metric { ADAPT_AP, ADAPT_F1, ADAPT_MACRO_F1, ADAPT_ACCURACY, ADAPT_BRIER, ADAPT_SECONDS, ADAPT_METRICS };
-extern const char *const adapt_metric_names[ADAPT_METRICS];
+/* From ADAPT_DECISION on: the metrics of enum stats_metric. */
+enum adapt_metric {
+    ADAPT_AP,
+    ADAPT_DECISION,
+    ADAPT_BRIER = ADAPT_DECISION + STATS_METRICS,
+    ADAPT_SECONDS,
+    ADAPT_METRICS
+};
 
 struct adapt_cell {
     double *of[ADAPT_METRICS]; /* [n] */

@@ -333,9 +333,12 @@ static void print(const struct evaluation *e, const struct gate_test_metrics *f)
         printf("%d of %d questions have an answer\n", e->answers.n + e->hard_negatives.n,
                e->records.splits[SPLIT_TEST].n);
     gate_test_metrics_print(f);
-    printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
-           f->threshold, f->all.best_f1, f->all.best_threshold);
-    printf("macro-F1 %.3f, accuracy %.3f\n", stats_macro_f1(f->all.confusion), f->all.decision.accuracy);
+    printf("at the threshold %.3f:", f->threshold);
+    for (int k = 0; k < STATS_METRICS; k++)
+        printf("%s %s %.3f", k ? "," : "", stats_metric_names[k].title,
+               stats_metric(f->all.confusion, (enum stats_metric)k));
+    printf("\nthe threshold with the best F1 on these labels: %.3f, with F1 %.3f\n", f->all.best_threshold,
+           f->all.best_f1);
     struct gate_risk risk = risk_of(&e->model, &e->answers);
     print_risk(&risk);
     if (e->q->abstain)

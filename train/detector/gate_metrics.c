@@ -58,8 +58,6 @@ static struct gate_metrics measure(const struct gate_model *m, const struct chos
     r.ap = stats_average_precision(s);
     r.auc = stats_auc(s);
     r.confusion = stats_confusion(s, m->threshold);
-    r.decision = stats_decision(r.confusion);
-    r.always_yes = stats_decision(stats_always_yes(r.confusion));
     r.best_threshold = stats_best_f1(s, &r.best_f1);
     r.brier = stats_brier(s);
     r.reliability = stats_reliability(s);
@@ -112,16 +110,20 @@ static json_t *interval(struct interval x)
 
 json_t *gate_metrics_json(const struct gate_metrics *m)
 {
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "questions", m->n, "prevalence", json_finite(m->prevalence), "ap", json_finite(m->ap),
-                     "ap_interval", interval(m->ap_interval), "auc", json_finite(m->auc), "auc_interval",
-                     interval(m->auc_interval), "accuracy", json_finite(m->decision.accuracy), "precision",
-                     json_finite(m->decision.precision), "recall", json_finite(m->decision.recall), "f1",
-                     json_finite(m->decision.f1), "f1_interval", interval(m->f1_interval), "macro_f1",
-                     json_finite(stats_macro_f1(m->confusion)), "always_yes_f1", json_finite(m->always_yes.f1),
-                     "best_f1", json_finite(m->best_f1), "best_threshold", json_finite(m->best_threshold),
-                     "always_yes_accuracy", json_finite(m->always_yes.accuracy), "both_named", json_finite(m->named),
-                     "brier", json_finite(m->brier), "ece", json_finite(stats_ece(&m->reliability)));
+    struct confusion always_yes = stats_always_yes(m->confusion);
+    json_t *o = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "questions", m->n,
+                          "prevalence", json_finite(m->prevalence), "ap", json_finite(m->ap), "ap_interval",
+                          interval(m->ap_interval), "auc", json_finite(m->auc), "auc_interval",
+                          interval(m->auc_interval), "f1_interval", interval(m->f1_interval), "always_yes_f1",
+                          json_finite(stats_metric(always_yes, STATS_F1)), "always_yes_accuracy",
+                          json_finite(stats_metric(always_yes, STATS_ACCURACY)), "best_f1", json_finite(m->best_f1),
+                          "best_threshold", json_finite(m->best_threshold), "both_named", json_finite(m->named),
+                          "brier", json_finite(m->brier), "ece", json_finite(stats_ece(&m->reliability)));
+
+    for (int k = 0; k < STATS_METRICS; k++)
+        json_object_set_new(o, stats_metric_names[k].field,
+                            json_finite(stats_metric(m->confusion, (enum stats_metric)k)));
+    return o;
 }
 
 /* ---- tables ---- */
@@ -143,7 +145,13 @@ void gate_row_fill(struct gate_row *row, const char *name, const struct gate_met
 {
     snprintf(row->cells[0], GATE_CELL, "%s", name);
     snprintf(row->cells[1], GATE_CELL, "%d", m->n);
-    const double values[] = { m->prevalence, m->ap, m->auc, m->decision.f1, m->always_yes.f1, m->named, m->brier };
+    const double values[] = { m->prevalence,
+                              m->ap,
+                              m->auc,
+                              stats_metric(m->confusion, STATS_F1),
+                              stats_metric(stats_always_yes(m->confusion), STATS_F1),
+                              m->named,
+                              m->brier };
     for (int i = 0; i < ARRAY_LEN(values); i++)
         number(row->cells[2 + i], values[i]);
 }

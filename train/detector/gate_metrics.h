@@ -17,8 +17,7 @@ struct gate_metrics {
     int n;
     double prevalence, ap, auc, named; /* named: fraction of ambiguous questions with both elements identified */
     struct interval ap_interval, auc_interval, f1_interval; /* bootstrap over source databases, 95 % */
-    struct confusion confusion;
-    struct decision decision, always_yes;
+    struct confusion confusion;                             /* stats_metric computes its metrics */
     double best_threshold,
         best_f1; /* on these questions themselves: an upper bound for any threshold chosen elsewhere */
     double brier;

@@ -313,7 +313,8 @@ static void tell_verdict(const struct gate_test_metrics *f, char text[VERDICT])
     snprintf(text + n, (size_t)(VERDICT - n),
              "; a random order has %.3f. At the stored threshold, its F1 is %.3f, and that of the answer \"ambiguous\" "
              "to every question %.3f. It names both elements of %.0f %% of the ambiguous questions.",
-             m->prevalence, m->decision.f1, m->always_yes.f1, 100 * m->named);
+             m->prevalence, stats_metric(m->confusion, STATS_F1),
+             stats_metric(stats_always_yes(m->confusion), STATS_F1), 100 * m->named);
 }
 
 /* Writes report.html of the test questions without hard negatives. */

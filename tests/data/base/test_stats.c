@@ -35,16 +35,23 @@ static void decision_of_a_confusion_matrix(void **state)
 {
     (void)state;
     struct confusion c = { .tp = 68, .fp = 20, .tn = 19, .fn = 22 };
-    struct decision d = stats_decision(c), yes = stats_decision(stats_always_yes(c));
-    assert_near(d.accuracy, 0.674, 0.0005);
-    assert_near(d.precision, 0.773, 0.0005);
-    assert_near(d.recall, 0.756, 0.0005);
-    assert_near(d.f1, 0.764, 0.0005);
-    assert_near(yes.accuracy, 0.698, 0.0005);
-    assert_near(yes.f1, 0.822, 0.0005);
-    struct decision nothing = stats_decision((struct confusion){ .tn = 5 });
-    assert_near(nothing.precision + nothing.recall + nothing.f1, 0, 0);
-    assert_near(nothing.accuracy, 1, 0);
+    struct confusion yes = stats_always_yes(c), none = { 0 };
+    assert_near(stats_metric(yes, STATS_ACCURACY), 0.698, 0.0005);
+    assert_near(stats_metric(yes, STATS_F1), 0.822, 0.0005);
+    const double by_hand[STATS_METRICS] = {
+        [STATS_F1] = 136 / 178.0,      [STATS_MACRO_F1] = (136 / 178.0 + 38 / 80.0) / 2,
+        [STATS_ACCURACY] = 87 / 129.0, [STATS_PRECISION] = 68 / 88.0,
+        [STATS_RECALL] = 68 / 90.0,
+    };
+    for (int k = 0; k < STATS_METRICS; k++) {
+        assert_near(stats_metric(c, (enum stats_metric)k), by_hand[k], 1e-15);
+        assert_near(stats_metric(none, (enum stats_metric)k), 0, 0);
+    }
+    struct confusion nothing = { .tn = 5 };
+    assert_near(stats_metric(nothing, STATS_PRECISION) + stats_metric(nothing, STATS_RECALL) +
+                    stats_metric(nothing, STATS_F1),
+                0, 0);
+    assert_near(stats_metric(nothing, STATS_ACCURACY), 1, 0);
 }
 
 static void threshold_counts_from_its_own_score_on(void **state)
@@ -70,7 +77,7 @@ static void best_threshold_stands_between_scores(void **state)
     const uint8_t first[] = { 1, 0 };
     t = stats_best_f1((struct scored){ close, first, 2 }, &f1);
     assert_near(f1, 1, 0);
-    assert_near(stats_decision(stats_confusion((struct scored){ close, first, 2 }, t)).f1, 1, 0);
+    assert_near(stats_metric(stats_confusion((struct scored){ close, first, 2 }, t), STATS_F1), 1, 0);
 }
 
 /* Two of ten scores of the quiet set may be above the threshold, so it is between .7 and .8; without the bound .5 has
@@ -232,7 +239,7 @@ static void as_scikit_learn(void **state)
         assert_near(stats_brier(s), json_number_value(json_object_get(c, "brier")), 1e-12);
         double t = stats_best_f1(s, &f1);
         assert_near(f1, json_number_value(json_object_get(c, "best_f1")), 1e-12);
-        assert_near(stats_decision(stats_confusion(s, t)).f1, f1, 1e-12);
+        assert_near(stats_metric(stats_confusion(s, t), STATS_F1), f1, 1e-12);
         assert_near(stats_nll(z, 1), json_number_value(json_object_get(c, "nll")), 1e-9);
         t = json_number_value(json_object_get(c, "temperature")); /* from a grid with steps of 3e-5 */
         assert_near(stats_fit_temperature(z), t, 1e-4 * t);
