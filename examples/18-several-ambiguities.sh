@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks about two ambiguities of one question: at a terminal, with an answer taken back, in files, with candidates.
+# Detects two ambiguities of one question and asks about both: at a terminal, with an answer taken back, in files, with candidates.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
@@ -27,6 +27,10 @@ ambit-infer ask --db gym.sqlite --tagger heuristic questions.jsonl -o answers.js
 grep -q '"id":"q1",.*"ask":{.*"turn":2,.*"rewrite":null' answers.jsonl
 grep -q '"id":"q2",.*"sql":"SELECT trainer_fee, home_address FROM trainer"' answers.jsonl
 grep -q '"id":"q3",.*"sql":"SELECT fee_of_trainer, home_address FROM trainer"' answers.jsonl
+
+# --- the detector lists both ambiguities
+ambit-infer detect --db gym.sqlite --relevance none questions.jsonl -o predictions.jsonl
+grep -q '"ambiguities":\[{[^}]*"words":"address","start":24,"end":31},{[^}]*"words":"fee","start":12,"end":15}\]' predictions.jsonl
 
 # --- with candidate statements: the even choice first, then the one with odds of 4 to 1
 cat >candidates.jsonl <<'JSON'

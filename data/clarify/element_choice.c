@@ -79,8 +79,7 @@ static int run_of(const struct pair_names *p, const char *question, const struct
     return last;
 }
 
-/* Finds the words that fit both names best.  They stay unknown if two places fit equally well. */
-static void find_words(struct element_choice *c, const struct schema *s, const char *question)
+void element_choice_find_words(struct element_choice *c, const struct schema *s, const char *question)
 {
     struct pair_names names;
     struct spoken words;
@@ -163,7 +162,7 @@ static void add_detected(struct element_choices *c, const struct evidence *h, co
             one = spanned;
     }
     if (!is_known(&one))
-        find_words(&one, s, question);
+        element_choice_find_words(&one, s, question);
     one.detected = true;
     one.probability = h->score;
     add_choice(c, &one);

@@ -33,6 +33,10 @@ struct element_choices {
     int n;
 };
 
+/* Sets start and end to the words that fit the names of the first two elements best.  They stay unknown if no words
+ * fit, or several do equally well. */
+void element_choice_find_words(struct element_choice *c, const struct schema *s, const char *question);
+
 /* Lists the choices that the evidence leaves open; further ones than ELEMENT_CHOICES_MAX are dropped. */
 void element_choices_find(struct element_choices *c, const struct evidence *h, const struct schema *s,
                           const char *question);

@@ -171,6 +171,58 @@ static int read_spans(struct evidence *h, const json_t *record, const struct sch
     return 0;
 }
 
+static bool has_words(const struct evidence *h, int64_t start, int64_t end)
+{
+    for (int i = 0; i < h->n_spans; i++)
+        if (start < h->spans[i].end && h->spans[i].start < end)
+            return true;
+    return false;
+}
+
+/* The entry of "ambiguities" as a span, a new reference, or NULL with err. */
+static json_t *span_of_ambiguity(const json_t *o, const char *where, struct error *err)
+{
+    const json_t *names = json_get_array(o, "alternatives", where, err), *name;
+    json_t *concepts = json_array(), *score = json_object_get(o, "score");
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)names, i, name)
+        json_array_append_new(concepts, json_pack("{s:O}", "concept", name));
+    json_t *span =
+        names ? json_pack("{s:O*, s:O*, s:s, s:O*, s:O}", "start", json_object_get(o, "start"), "end",
+                          json_object_get(o, "end"), "label", "AMB", "probability", score, "alternatives", concepts)
+              : NULL;
+    json_decref(concepts);
+    return span;
+}
+
+/* Adds the entries of "ambiguities" after the first, which is the record's prediction, as spans. */
+static int read_further(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
+                        struct error *err)
+{
+    const char *question = json_get_string(record, "question", where, err);
+    const json_t *list = question ? json_get_array(record, "ambiguities", where, err) : NULL;
+    char place[300];
+    int rc = list ? 0 : -1;
+
+    for (size_t i = 1; i < json_array_size(list) && rc == 0 && h->n_spans < EVIDENCE_MAX; i++) {
+        snprintf(place, sizeof place, "%.200s: ambiguities[%zu]", where, i);
+        json_t *span = span_of_ambiguity(json_array_get(list, i), place, err);
+        if (!span)
+            return -1;
+        h->spans = xrealloc(h->spans, ((size_t)h->n_spans + 1) * sizeof *h->spans);
+        struct span *p = &h->spans[h->n_spans];
+        *p = (struct span){ 0 };
+        rc = read_span(h, p, span, question, s, place, err);
+        if (rc == 0 && !has_words(h, p->start, p->end))
+            h->n_spans++;
+        else
+            free(p->said);
+        json_decref(span);
+    }
+    return rc;
+}
+
 /* Reads the ambiguity type; the default is T for tables and C for columns. */
 static int read_kind(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                      struct error *err)
@@ -223,6 +275,9 @@ int evidence_read(struct evidence *h, const json_t *record, const struct schema 
         return -1;
     if (json_is_false(json_object_get(record, "ambiguous")) || !json_object_get(record, "alternatives"))
         return 0;
+    const json_t *several = json_object_get(record, "ambiguities");
+    if (several && !json_is_null(several) && read_further(h, record, s, where, err))
+        return -1;
     return read_found(h, record, s, where, err);
 }
 

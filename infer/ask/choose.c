@@ -49,6 +49,7 @@ static void set_choice(json_t *record, const struct element_choices *c, int at, 
     json_object_set_new(record, "candidates", candidates_of(one, s));
     json_object_del(record, "none_of_the_above");
     json_object_del(record, "spans");
+    json_object_del(record, "ambiguities");
     if (one->end > one->start)
         json_object_set_new(record, "spans", spans_of(one, s));
     if (json_object_get(record, "alternatives"))

@@ -52,8 +52,8 @@ static json_t *keep_prediction(const json_t *line, const char *where, struct err
         return NULL;
     if (!ambiguous || !json_array_size(list))
         return json_object();
-    return json_pack("{s:b, s:O?, s:O, s:f}", "ambiguous", 1, "type", json_object_get(line, "type"), "alternatives",
-                     list, "score", score);
+    return json_pack("{s:b, s:O?, s:O, s:f, s:O?}", "ambiguous", 1, "type", json_object_get(line, "type"),
+                     "alternatives", list, "score", score, "ambiguities", json_object_get(line, "ambiguities"));
 }
 
 /* The best alternatives come first. */

@@ -5,7 +5,9 @@
 #include "data/base/table_writer.h"
 #include "data/base/visible.h"
 #include "data/base/whole_file.h"
+#include "data/clarify/element_choice.h"
 #include "data/schema/schema_build.h"
+#include "data/span/tagging.h"
 #include "models/gatekeeper/gate_adapter.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@
 static const char *kind_of(const struct prediction *f)
 {
     bool known = f->named || f->linguistic != LINGUISTIC_NONE;
-    return known ? ambiguity_types[ambiguity_type_of(f->type, f->linguistic)].name : NULL;
+    return known ? ambiguity_types[ambiguity_type_of(f->pairs[0].type, f->linguistic)].name : NULL;
 }
 
 /* Elements that share a node are read once. */
@@ -41,8 +43,97 @@ static const char *alternative_of(struct prediction *f, int node)
     return e->column ? strings_printf(&f->names, "%s.%s", e->table, e->column) : e->table;
 }
 
+/* The pairs of a question, by the numbers of the schema's pairs. */
+struct pair_search {
+    struct prediction *f;
+    const struct gate_model *m;
+    const struct schema_input *in;
+    const char *question;
+    struct element_choice found[PREDICTION_PAIRS]; /* elements and words of the pairs found */
+};
+
+static struct element_choice choice_of(const struct pair_search *p, int pair)
+{
+    const struct schema_pair *of = &p->in->pairs[pair];
+    struct element_choice c = { .elements = { of->u, of->v }, .n = 2 };
+
+    element_choice_find_words(&c, p->in->schema, p->question);
+    return c;
+}
+
+static void add_pair(struct pair_search *p, int pair, double score, const struct element_choice *c)
+{
+    struct prediction *f = p->f;
+    const struct schema_pair *of = &p->in->pairs[pair];
+
+    p->found[f->n_pairs] = *c;
+    f->pairs[f->n_pairs++] =
+        (struct prediction_pair){ .type = of->type,
+                                  .alternatives = { alternative_of(f, of->u), alternative_of(f, of->v) },
+                                  .score = score,
+                                  .start = c->start,
+                                  .end = c->end };
+}
+
+static bool is_part(const struct schema *s, int element, int of)
+{
+    return element == of || schema_table_of(s, element) == of || schema_table_of(s, of) == element;
+}
+
+/* Whether a pair has words of its own, and no element that another pair or one of its tables has. */
+static bool is_new(const struct pair_search *p, const struct element_choice *c)
+{
+    bool new = c->end > c->start;
+
+    for (int i = 0; i < p->f->n_pairs; i++) {
+        const struct element_choice *other = &p->found[i];
+        new = new && other->end > other->start && (c->start >= other->end || other->start >= c->end);
+        for (int k = 0; k < 4; k++)
+            new = new && !is_part(p->in->schema, c->elements[k / 2], other->elements[k % 2]);
+    }
+    return new;
+}
+
+/* The most probable pair less probable than `below`, or equal to it and behind pair `last`; -1: none. */
+static int next_pair(const struct pair_search *p, const float *pairs, float below, int last)
+{
+    int best = -1;
+
+    for (int i = 0; i < p->in->n_pairs; i++)
+        if ((pairs[i] < below || (pairs[i] == below && i > last)) && (best < 0 || pairs[i] > pairs[best]))
+            best = i;
+    return best;
+}
+
+/* Adds the pairs behind the most probable one, in the order of their scores, as far as they reach the threshold. */
+static void add_further(struct pair_search *p, const float *pairs, int first)
+{
+    int i = first;
+
+    while (p->f->n_pairs < PREDICTION_PAIRS && (i = next_pair(p, pairs, pairs[i], i)) >= 0) {
+        double score = gate_probability(p->m, (double)pairs[i]);
+        if (score < p->m->threshold)
+            return;
+        struct element_choice c = choice_of(p, i);
+        if (is_new(p, &c))
+            add_pair(p, i, score, &c);
+    }
+}
+
+static void fill_pairs(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
+                       const struct gate_result *result, const float *pairs)
+{
+    struct pair_search p = { .f = f, .m = m, .in = item->schema, .question = item->text };
+    struct element_choice c = choice_of(&p, result->pair);
+
+    add_pair(&p, result->pair, gate_probability(m, (double)result->score), &c);
+    if (pairs)
+        add_further(&p, pairs, result->pair);
+}
+
 void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
-                     const struct schema *whole, const struct gate_result *result, const float *relevance)
+                     const struct schema *whole, const struct gate_result *result, const float *relevance,
+                     const float *pairs)
 {
     const struct schema_input *in = item->schema;
 
@@ -61,12 +152,8 @@ void prediction_fill(struct prediction *f, const struct gate_model *m, const str
     for (int i = 0; i < f->n_elements; i++)
         f->elements[i] = element_of(m, in, i, relevance);
     f->named = f->ambiguous && f->linguistic == LINGUISTIC_NONE && result->pair >= 0;
-    if (!f->named)
-        return;
-    const struct schema_pair *pair = &in->pairs[result->pair];
-    f->type = pair->type;
-    f->alternatives[0] = alternative_of(f, pair->u);
-    f->alternatives[1] = alternative_of(f, pair->v);
+    if (f->named)
+        fill_pairs(f, m, item, result, pairs);
 }
 
 void prediction_release(struct prediction *f)
@@ -86,16 +173,38 @@ static const char *sentence_of(const struct prediction *f, struct strings *text)
                               100 * f->score);
     if (f->linguistic != LINGUISTIC_NONE)
         return strings_printf(text, "This question has several readings: %s (%.0f %%).",
-                              ambiguity_types[ambiguity_type_of(f->type, f->linguistic)].sentence, 100 * f->score);
+                              ambiguity_types[ambiguity_type_of(f->pairs[0].type, f->linguistic)].sentence,
+                              100 * f->score);
     if (!f->named)
         return strings_printf(text, "This question is ambiguous for this schema (%.0f %%).", 100 * f->score);
-    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", ambiguity_types[f->type].sentence,
-                          f->alternatives[0], f->alternatives[1], 100 * f->score);
+    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).",
+                          ambiguity_types[f->pairs[0].type].sentence, f->pairs[0].alternatives[0],
+                          f->pairs[0].alternatives[1], 100 * f->score);
+}
+
+/* The words of a pair, which the pool owns. */
+static const char *words_of(const struct prediction *f, const struct prediction_pair *p, struct strings *text)
+{
+    const char *from = text_from_letter(f->question, p->start), *to = text_from_letter(from, p->end - p->start);
+    return strings_printf(text, "%.*s", (int)(to - from), from);
+}
+
+/* The sentence about all pairs. */
+static const char *sentences_of(const struct prediction *f, struct strings *text)
+{
+    const char *all = sentence_of(f, text);
+
+    for (int i = 1; i < f->n_pairs; i++) {
+        const struct prediction_pair *p = &f->pairs[i];
+        all = strings_printf(text, "%s \"%s\" may mean %s %s or %s (%.0f %%).", all, words_of(f, p, text),
+                             ambiguity_types[p->type].sentence, p->alternatives[0], p->alternatives[1], 100 * p->score);
+    }
+    return all;
 }
 
 static const char *told(const struct prediction *f, struct strings *text)
 {
-    const char *sentence = sentence_of(f, text);
+    const char *sentence = sentences_of(f, text);
     bool unsure = f->status && strcmp(f->status, "unsure") == 0;
     return unsure ? strings_printf(text, "Not sure. %s", sentence) : sentence;
 }
@@ -133,6 +242,24 @@ static json_t *elements_json(const struct prediction *f, int relevance)
     return list;
 }
 
+/* The pairs, the most probable first. */
+static json_t *pairs_json(const struct prediction *f, struct strings *text)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < f->n_pairs; i++) {
+        const struct prediction_pair *p = &f->pairs[i];
+        bool known = p->end > p->start;
+        json_t *o = json_pack("{s:s, s:[s, s], s:f, s:s?}", "type", ambiguity_types[p->type].name, "alternatives",
+                              p->alternatives[0], p->alternatives[1], "score", p->score, "words",
+                              known ? words_of(f, p, text) : NULL);
+        if (o && known)
+            json_object_update_new(o, json_pack("{s:i, s:i}", "start", p->start, "end", p->end));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 /* Returns NULL when all were read. */
 static json_t *kept_of(int kept, int of)
 {
@@ -145,13 +272,14 @@ json_t *prediction_json(const struct prediction *f, int relevance)
         return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
     struct strings text = { 0 };
     const char *sentence = told(f, &text);
-    json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
+    json_t *alternatives =
+        f->named ? json_pack("[s, s]", f->pairs[0].alternatives[0], f->pairs[0].alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o =
-        json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
-                  "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score, "ambiguous",
-                  f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives", alternatives, "sentence",
-                  sentence, "relevance", relevance ? elements_json(f, relevance) : NULL);
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:s, s:o*}", "id", f->id,
+                          "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score",
+                          f->score, "ambiguous", f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives",
+                          alternatives, "ambiguities", pairs_json(f, &text), "sentence", sentence, "relevance",
+                          relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
     return o;
 }
@@ -318,7 +446,7 @@ void question_group_init(struct question_group *g, struct detector *d)
 {
     g->detector = d;
     g->n = g->nodes = 0;
-    g->relevance = NULL;
+    g->relevance = g->pairs = NULL;
 }
 
 void question_group_release(struct question_group *g)
@@ -332,6 +460,7 @@ void question_group_release(struct question_group *g)
         schema_release(&q->part);
     }
     free(g->relevance);
+    free(g->pairs);
     question_group_init(g, g->detector);
 }
 
@@ -448,16 +577,21 @@ int question_group_score(struct question_group *g, struct error *err)
     if (!n)
         return 0;
     size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
+    bool has_pairs = d->model.net.config.classifier == CLASSIFIER_PAIR;
     float *states = xmalloc(nodes * width * sizeof *states), *relevance = xmalloc(nodes * sizeof *relevance);
+    float *pairs = has_pairs ? xmalloc(((size_t)gate_sizes_of(items, n).pairs + 1) * sizeof *pairs) : NULL;
     int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
-             gate_classify(&d->scorer, items, n, states, g->results, NULL, err);
+             gate_classify(&d->scorer, items, n, states, g->results, pairs, err);
 
     free(states);
     g->relevance = relevance;
+    g->pairs = pairs;
     for (int i = 0; i < g->n; i++)
         if (!g->questions[i].error) {
             g->questions[i].relevance = relevance;
+            g->questions[i].pairs = pairs;
             relevance += g->questions[i].item.schema->n_nodes;
+            pairs += has_pairs ? g->questions[i].item.schema->n_pairs : 0;
         }
     return rc ? -1 : 0;
 }
@@ -469,7 +603,8 @@ void question_group_predict(const struct question_group *g, int i, struct predic
     f->question = q->question;
     f->error = q->error;
     if (!q->error)
-        prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, &g->results[q->result], q->relevance);
+        prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, &g->results[q->result], q->relevance,
+                        q->pairs);
 }
 
 /* --- Single questions --- */

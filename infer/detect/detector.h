@@ -21,6 +21,16 @@ struct prediction_element {
     double relevance;           /* probability */
 };
 
+/* Two elements that words of the question may mean. */
+struct prediction_pair {
+    enum sia_type type;
+    const char *alternatives[2]; /* "table" or "table.column" */
+    double score;                /* calibrated probability */
+    int start, end;              /* the words, in code points, found by the names; both 0: unknown */
+};
+
+enum { PREDICTION_PAIRS = 4 }; /* maximum number of pairs of a prediction */
+
 struct prediction {
     const json_t *id;  /* of the record; or NULL */
     const char *error; /* reason for a missing prediction, whose fields below are unset; or NULL */
@@ -30,20 +40,22 @@ struct prediction {
     double score;           /* calibrated probability that the question is ambiguous */
     bool ambiguous;         /* the score reaches the threshold */
     const char *status;     /* clear, ambiguous or unsure, set by the caller; or NULL */
-    bool named;             /* the model names two alternatives, of this type: */
-    enum sia_type type;
+    bool named;             /* the model names two alternatives, those of pairs[0] */
+    /* The most probable pair, then others that reach the threshold and concern other words. */
+    struct prediction_pair pairs[PREDICTION_PAIRS];
+    int n_pairs;
     enum linguistic_type linguistic;     /* linguistic ambiguity, which has no alternatives */
     bool schema_only;                    /* the detector has no head for linguistic ambiguity */
-    const char *alternatives[2];         /* "table" or "table.column" */
     struct prediction_element *elements; /* [n_elements] elements that the model read */
     int n_elements;
     struct strings names; /* owns the names of columns; all other strings are borrowed */
 };
 
-/* Fills all fields but id, error, question and status.  relevance: [nodes of the item] logits.  The item's schema is
- * the whole one or a part of it.  The caller releases the prediction. */
+/* Fills all fields but id, error, question and status.  relevance: [nodes of the item] logits; pairs: [pairs of the
+ * schema] logits, or NULL.  The item's schema is the whole one or a part of it.  The caller releases the prediction. */
 void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
-                     const struct schema *whole, const struct gate_result *result, const float *relevance);
+                     const struct schema *whole, const struct gate_result *result, const float *relevance,
+                     const float *pairs);
 void prediction_release(struct prediction *f);
 
 /* Number of elements whose relevance a prediction reports: none, all in the order of the schema, or the most relevant
@@ -119,6 +131,7 @@ struct group_question {
     struct schema_input input;
     int result;             /* index of its result */
     const float *relevance; /* [nodes of the item] logits */
+    const float *pairs;     /* [pairs of its schema] logits; NULL: the model has none */
 };
 
 /* Questions that are scored together: the one implementation for files, libambit and single questions.  The caller adds
@@ -129,7 +142,7 @@ struct question_group {
     int n, nodes; /* nodes: upper bound of the schema elements that the model reads */
     struct group_question questions[DETECTOR_GROUP];
     struct gate_result results[DETECTOR_GROUP];
-    float *relevance; /* logits of all items, or NULL */
+    float *relevance, *pairs; /* logits of all items, or NULL */
 };
 
 /* Starts an empty group.  The caller releases it, which also empties it for the next questions. */

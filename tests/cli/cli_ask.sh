@@ -79,7 +79,7 @@ score_of() { sed -nE '1s/.*"score":([0-9.e-]+),.*/\1/p' "$1"; }
 score=$(score_of findings.jsonl)
 awk -v a="$score" -v b="$(score_of out.jsonl)" 'BEGIN { exit !(a > 0 && a - b < 1e-5 && b - a < 1e-5) }' ||
     complain "line 1" "score $(score_of out.jsonl) where detect says $score"
-has 1 "\"detector\":\\{\"score\":[0-9.e-]+,\"ambiguous\":true,\"type\":\"C\",\"alternatives\":\\[\"trainer.trainer_fee\",\"trainer.fee_of_trainer\"\\],\"sentence\":"
+has 1 "\"detector\":\\{\"score\":[0-9.e-]+,\"ambiguous\":true,\"type\":\"C\",\"alternatives\":\\[\"trainer.trainer_fee\",\"trainer.fee_of_trainer\"\\],\"ambiguities\":\\[.*\\],\"sentence\":"
 has 1 '"candidates":\{"from":"file","n":4,"added":2,"raised":0\}'
 has 1 '"ask":\{"attribute":"order#1.expr","text":"Two columns fit your question.*"sql":"SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1"'
 has 2 '"candidates":\{"from":"file","n":1,"added":0,"raised":0\}'

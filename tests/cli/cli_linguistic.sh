@@ -35,7 +35,7 @@ awk -v x="$auc" 'BEGIN { exit !(x > 0.9) }' || complain "evaluate" "the AUC of s
 # --- detect: the kind is named, without alternatives; a detector without the head knows none of them
 sed -E 's/"db"/"db_id"/; s/"(domain|gold_queries)":[^,}]*,?//g' rows.jsonl | awk '{ sub(/\{/, "{\"id\":" NR ","); sub(/,\}/, "}"); print }' >asked.jsonl
 expect 0 '' infer detect --model run --db db --threshold 0.5 --relevance none asked.jsonl --device cpu -o found.jsonl
-grep -q '"type":"scope","alternatives":\[\],"sentence":"This question has several readings: all may share one answer' found.jsonl ||
+grep -q '"type":"scope","alternatives":\[\],"ambiguities":\[\],"sentence":"This question has several readings: all may share one answer' found.jsonl ||
     complain "detect" "names no scope: $(head -n 3 found.jsonl)"
 [ "$(grep -c '"type":"scope"' found.jsonl)" -gt 20 ] || complain "detect" "names scope $(grep -c '"type":"scope"' found.jsonl) times"
 expect 0 '' gatekeeper --data all --epochs 1 --out plain

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Questions with several ambiguities: asked about one after the other by expected information gain, with candidates and
-# without; answers are taken back across them.
+# Questions with several ambiguities: detected, and asked about one after the other by expected information gain, with
+# candidates and without.  Answers are taken back across them.
 # shellcheck disable=SC2015
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -99,6 +99,29 @@ talk $'2\n1\n\n'
 shows "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
 talk $'undo\n2\nundo\n1\n2\nundo\nundo\n2\n1\n\n'
 shows "$fee" "There is no" "$address" "$fee" "$address" "SQL:    SELECT fee_of_trainer, work_address FROM trainer" "$address" "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
+
+# --- the detector finds both ambiguities, each with its words, and ask takes both from it
+detected() { infer detect --device cpu --db gym.sqlite "$@"; }
+printf '{"id":1,"question":"%s"}\n{"id":2,"question":"What is the address of each trainer?"}\n{"id":3,"question":"What is the name of each trainer?"}\n' "$both" >three.jsonl
+check "two ambiguities" 0 "^3 questions, 2 ambiguous" detected three.jsonl -o out.jsonl
+has '"id":1,.*"alternatives":\["trainer.home_address","trainer.work_address"\],"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],"score":[0-9.]+,"words":"address","start":24,"end":31\},\{"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\],"score":[0-9.]+,"words":"fee","start":12,"end":15\}\],"sentence":"This question may mean [^"]*"'
+has '"id":2,.*"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],"score":[0-9.]+,"words":"address","start":12,"end":19\}\],'
+has '"id":3,.*"alternatives":\[\],"ambiguities":\[\],'
+check "a higher threshold" 0 "^3 questions, 2 ambiguous" detected --threshold 0.8 three.jsonl -o out.jsonl
+has '"id":1,.*"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],[^]]*\}\],"sentence"'
+printf '{"id":1,"question":"%s","answers":[2,1]}\n' "$both" >in.jsonl
+check "ask by the detector" 0 "^1 records" infer ask --device cpu --db gym.sqlite in.jsonl -o out.jsonl
+has '"rewrite":\{"question":"What is the trainer.trainer_fee and the trainer.work_address of each trainer\?"'
+printf '{"id":1,"db_id":"gym","question":"%s",%s}\n' "$both" "$(product 0.25 0.25 0.25 0.25)" >in.jsonl
+infer detect --quiet --device cpu --db gym.sqlite in.jsonl -o predicted.jsonl
+check "clarify by predictions" 0 "^1 records" infer clarify --candidates in.jsonl --predictions predicted.jsonl --db . -o out.jsonl
+has '"name":"sel#1"[^}]*"support":[0-9.]*[1-9].*"name":"sel#2"[^}]*"support":[0-9.]*[1-9]'
+for bad in 's/"start":12/"start":99/@ambiguities.1.: .*start' 's/"trainer.fee_of_trainer"\]/"trainer.age"]/@ambiguities.1.: .*trainer.age' \
+    's/"ambiguities":\[/"ambiguities":7,"old":[/@ambiguities'; do
+    sed -E "${bad%%@*}" predicted.jsonl >broken.jsonl
+    cmp -s predicted.jsonl broken.jsonl && complain "${bad%%@*}" "changes nothing"
+    check "${bad%%@*}" 7 "${bad#*@}" infer clarify --candidates in.jsonl --predictions broken.jsonl --db . -o out.jsonl
+done
 
 # --- over HTTP: the session has the answers to earlier choices, which are checked
 command -v curl >/dev/null || finish

@@ -31,16 +31,17 @@ static void test_forms(void **state)
     struct prediction f = { .id = id, .db_id = "music", .question = "Whose \"name\"?", .score = 0.25 };
 
     (void)state;
-    check(&f,
-          "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
-          "\"type\":null,\"alternatives\":[],\"sentence\":\"No ambiguity found: the chance of one is 25 %.\","
-          "\"relevance\":[]}",
-          "Whose \"name\"?\n    [music] No ambiguity found: the chance of one is 25 %.\n\n");
+    check(
+        &f,
+        "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
+        "\"type\":null,\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"No ambiguity found: the chance of one is 25 %.\","
+        "\"relevance\":[]}",
+        "Whose \"name\"?\n    [music] No ambiguity found: the chance of one is 25 %.\n\n");
     f.schema_only = true;
     check(
         &f,
         "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
-        "\"type\":null,\"alternatives\":[],\"sentence\":\"No ambiguity with the schema found: the chance of one is 25 %. "
+        "\"type\":null,\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"No ambiguity with the schema found: the chance of one is 25 %. "
         "The question's wording was not examined.\",\"relevance\":[]}",
         "Whose \"name\"?\n    [music] No ambiguity with the schema found: the chance of one is 25 %. The question's "
         "wording was not examined.\n\n");
@@ -48,18 +49,19 @@ static void test_forms(void **state)
     f.score = 0.75;
     f.elements = elements;
     f.n_elements = 2;
-    check(&f,
-          "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.75,\"ambiguous\":true,"
-          "\"type\":null,\"alternatives\":[],\"sentence\":\"This question is ambiguous for this schema (75 %).\","
-          "\"relevance\":[{\"table\":\"singer\",\"column\":null,\"text\":\"singer\",\"relevance\":0.5},"
-          "{\"table\":\"singer\",\"column\":\"name\",\"text\":\"name\",\"relevance\":0.25}]}",
-          "Whose \"name\"?\n    [music] This question is ambiguous for this schema (75 %).\n\n");
+    check(
+        &f,
+        "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.75,\"ambiguous\":true,"
+        "\"type\":null,\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"This question is ambiguous for this schema (75 %).\","
+        "\"relevance\":[{\"table\":\"singer\",\"column\":null,\"text\":\"singer\",\"relevance\":0.5},"
+        "{\"table\":\"singer\",\"column\":\"name\",\"text\":\"name\",\"relevance\":0.25}]}",
+        "Whose \"name\"?\n    [music] This question is ambiguous for this schema (75 %).\n\n");
     f.n_read = 189;
     f.n_question = 240;
     f.named = true;
-    f.type = SIA_TABLE;
-    f.alternatives[0] = "singer";
-    f.alternatives[1] = "band";
+    f.pairs[0] = (struct prediction_pair){ SIA_TABLE, { "singer", "band" }, 0.75, 0, 0 };
+    f.pairs[1] = (struct prediction_pair){ SIA_COLUMN, { "band.name", "band.title" }, 0.5, 7, 11 };
+    f.n_pairs = 2;
     f.n_elements = 0;
     f.n_schema = 2000;
     check(
@@ -67,8 +69,13 @@ static void test_forms(void **state)
         "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
         "\"question_cut\":{\"kept\":189,\"total\":240},\"schema_cut\":{\"kept\":0,\"total\":2000},\"score\":0.75,\"ambiguous\":true,"
         "\"type\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
-        "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
-        "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
+        "\"ambiguities\":[{\"type\":\"T\",\"alternatives\":[\"singer\",\"band\"],\"score\":0.75,\"words\":null},"
+        "{\"type\":\"C\",\"alternatives\":[\"band.name\",\"band.title\"],\"score\":0.5,\"words\":\"name\",\"start\":7,"
+        "\"end\":11}],"
+        "\"sentence\":\"This question may mean the table singer or band (75 %). \\\"name\\\" may mean the column band.name "
+        "or band.title (50 %).\",\"relevance\":[]}",
+        "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %). \"name\" may mean the column "
+        "band.name or band.title (50 %).\n"
         "    The first 189 of the question's 240 tokens were read.\n"
         "    The 0 of the schema's 2000 tables and columns that the question may be about were read.\n\n");
     json_decref(id);

@@ -57,6 +57,52 @@ static void test_bad_evidence(void **state)
     }
 }
 
+#define SEVERAL(more)                                                                                                  \
+    "{\"question\":\"Which title, which name?\",\"ambiguous\":true,\"alternatives\":[\"singer\",\"song\"],"            \
+    "\"ambiguities\":[{\"alternatives\":[\"singer\",\"song\"]}," more "]}"
+#define PAIR(start, end, a, b)                                                                                         \
+    "{\"start\":" #start ",\"end\":" #end ",\"score\":0.25,\"alternatives\":[\"" a "\",\"" b "\"]}"
+
+/* Further ambiguities of a prediction are spans, unless the tagger has one of the same words. */
+static void test_further_ambiguities(void **state)
+{
+    static const char *const bad[][2] = {
+        { SEVERAL("7"), "ambiguities[1]: expected an object" },
+        { SEVERAL(PAIR(6, 99, "singer.name", "song.title")),
+          "ambiguities[1]: field \"end\": expected 7 to 24, got 99" },
+        { SEVERAL(PAIR(6, 11, "singer.name", "song.none")), "ambiguities[1]: \"song.none\" is neither" },
+        { SEVERAL("{\"alternatives\":[7,8],\"start\":0,\"end\":2}"), "ambiguities[1]" },
+        { "{\"question\":\"?\",\"alternatives\":[],\"ambiguities\":7}", "ambiguities" },
+    };
+    struct sql_world *w = *state;
+    const struct schema *s = w->schemas.schemas;
+    struct error err = { 0 };
+    struct evidence h;
+    json_t *record =
+        json_loads(SEVERAL(PAIR(6, 11, "singer.name", "song.title") "," PAIR(19, 23, "singer.id", "song.id")), 0, NULL);
+
+    json_object_set_new(
+        record, "spans",
+        json_loads("[{\"start\":13,\"end\":23,\"label\":\"COL\",\"alternatives\":[{\"concept\":\"name\"}]}]", 0, NULL));
+    assert_int_equal(evidence_read(&h, record, s, "record", &err), 0);
+    assert_int_equal(h.n_spans, 2);
+    assert_string_equal(h.spans[1].words, "title");
+    assert_int_equal(h.spans[1].label, SPAN_AMB);
+    assert_float_equal(h.spans[1].probability, 0.25, 0);
+    assert_int_equal(h.spans[1].n_elements, 2);
+    assert_int_equal(h.n_found, 2);
+    evidence_release(&h);
+    json_decref(record);
+    for (int i = 0; i < ARRAY_LEN(bad); i++) {
+        record = json_loads(bad[i][0], 0, NULL);
+        if (evidence_read(&h, record, s, "record", &err) == 0)
+            fail_msg("%s was taken", bad[i][0]);
+        assert_error(err, "record", bad[i][1]);
+        evidence_release(&h);
+        json_decref(record);
+    }
+}
+
 static void test_names_with_dots_and_colons(void **state)
 {
     static const char *const names[] = { "a.b.c.d", "a.b", "a.b.c.d::20 of", "a.b.f::g", "c.d", "E", "F::g", "e::7" };
@@ -82,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_evidence),
+        cmocka_unit_test(test_further_ambiguities),
         cmocka_unit_test(test_names_with_dots_and_colons),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
