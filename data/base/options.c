@@ -832,7 +832,7 @@ static const struct {
     { "ambit-infer", "detect|tag|parse|clarify|ask|infill|generate|loss" },
     { "ambit-train", "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|evaluate|tokenizer|export|doctor|inspect" },
     { "ambit-data",
-      "ambiguate|calibrate|candidates|contrast|counterfactual|execute|infilling|join|natural|noisysp|plans|"
+      "ambiguate|calibrate|candidates|contrast|counterfactual|execute|infilling|join|memory|natural|noisysp|plans|"
       "practice|probe|score|split|sql|triage" },
 };
 

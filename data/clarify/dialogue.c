@@ -19,7 +19,7 @@ static void start(struct dialogue *d)
 {
     memcpy(d->now.p, d->prior.p, (size_t)d->prior.n * sizeof *d->now.p);
     d->now.p_none = d->prior.p_none;
-    d->n_turns = 0;
+    d->n_turns = d->n_recalled = 0;
     d->free_choice = false;
     memset(d->asked, 0, (size_t)d->n_attributes * sizeof *d->asked);
     memset(d->closed, 0, (size_t)d->n_attributes * sizeof *d->closed);
@@ -199,7 +199,7 @@ static enum stop_reason before_asking(const struct dialogue *d)
         return STOP_ESCALATE;
     if (best >= d->rules.confidence)
         return STOP_CONFIDENT;
-    return d->n_turns >= d->rules.max_turns ? STOP_TURNS : STOP_NOT;
+    return d->n_turns - d->n_recalled >= d->rules.max_turns ? STOP_TURNS : STOP_NOT;
 }
 
 static bool worth_asking(const struct dialogue *d, const struct question_view *v)
@@ -286,11 +286,49 @@ int dialogue_answer(struct dialogue *d, const struct question_view *view, struct
     if (posterior_update(&d->now, &view->split, a))
         return -1;
     bool value = a.kind == ANSWER_VALUE && a.value < view->n_shown, telling = value || a.kind == ANSWER_EITHER;
-    d->turns[d->n_turns++] = (struct turn){ view->attribute, a, telling, value ? view->shown[a.value] : -1 };
+    d->turns[d->n_turns++] = (struct turn){ view->attribute, a, telling, value ? view->shown[a.value] : -1, 0 };
     d->asked[view->attribute]++;
     d->closed[view->attribute] = !d->rules.repeat && !may_ask_again(d, view, a);
     d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;
     return 0;
+}
+
+/* Gives an option the probability p, none of the above apart. */
+static void set_mass(struct posterior *b, const struct question_view *view, int option, double p)
+{
+    double total = 1 - b->p_none, mass = view->mass[option];
+
+    for (int i = 0; i < b->n; i++)
+        b->p[i] *= view->split.value[i] == option ? p * total / mass : (1 - p) * total / (total - mass);
+}
+
+bool dialogue_recall(struct dialogue *d, const struct question_view *view, int option, double p)
+{
+    int v = view->attribute;
+
+    CHECK(d->n_turns < DIALOGUE_MAX_TURNS && option >= 0 && option < view->n_shown, "option %d of %d", option,
+          view->n_shown);
+    if (d->closed[v] || is_idle(d, v) || is_settled(d, v) || view->mass[option] <= 0 ||
+        view->mass[option] >= 1 - d->now.p_none)
+        return false;
+    set_mass(&d->now, view, option, p);
+    d->turns[d->n_turns++] =
+        (struct turn){ v, { ANSWER_VALUE, option }, .telling = true, .said = view->shown[option], .recalled = p };
+    d->n_recalled++;
+    d->asked[v]++;
+    d->closed[v] = !d->rules.repeat;
+    return true;
+}
+
+/* Repeats a turn that was possible before. */
+static bool repeat(struct dialogue *d, const struct turn *t)
+{
+    struct question_view view;
+
+    if (!dialogue_view(d, t->attribute, &view))
+        return false;
+    return t->recalled > 0 ? dialogue_recall(d, &view, t->answer.value, t->recalled)
+                           : dialogue_answer(d, &view, t->answer) == 0;
 }
 
 bool dialogue_undo(struct dialogue *d)
@@ -301,9 +339,8 @@ bool dialogue_undo(struct dialogue *d)
         return false;
     start(d);
     for (int t = 0; t < keep; t++) {
-        struct question_view view;
-        bool splits = dialogue_view(d, d->turns[t].attribute, &view);
-        CHECK(splits && dialogue_answer(d, &view, d->turns[t].answer) == 0, "turn %d cannot be replayed", t);
+        const struct turn turn = d->turns[t];
+        CHECK(repeat(d, &turn), "turn %d cannot be replayed", t);
     }
     return true;
 }

@@ -8,6 +8,9 @@
  * questions.  An attribute in which all candidates agree with the answers so far is settled and is not asked about.
  * After "I don't know" or "either is fine" no question is asked that divides the candidates in the same way.
  *
+ * A question may be answered from memory, which gives the option a probability.  Such a turn settles its attribute as
+ * an answer does, and is not counted as a question.
+ *
  * The state is the prior and the turns, nothing else: dialogue_undo() drops the last turn and replays the others.
  */
 #ifndef DATA_CLARIFY_DIALOGUE_H
@@ -60,6 +63,7 @@ struct turn {
     struct answer answer; /* its value is an option of the view */
     bool telling;         /* the answer names a value, or says that either is fine */
     int said;             /* value that the answer names; -1: none */
+    double recalled;      /* of an answer from memory: probability of its option; else 0 */
 };
 
 struct dialogue {
@@ -68,7 +72,7 @@ struct dialogue {
     int n_attributes;
     struct posterior prior, now;
     struct turn turns[DIALOGUE_MAX_TURNS];
-    int n_turns;
+    int n_turns, n_recalled;     /* all turns, and those from memory */
     int *asked;                  /* [n_attributes] number of questions about each */
     bool *closed;                /* [n_attributes] not asked about any more */
     bool free_choice;            /* the user said "either is fine": several statements are right */
@@ -87,6 +91,10 @@ enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view);
 bool dialogue_view(struct dialogue *d, int attribute, struct question_view *view);
 /* Takes an answer.  Returns -1 when it contradicts the earlier answers; the dialogue is then unchanged. */
 int dialogue_answer(struct dialogue *d, const struct question_view *view, struct answer a);
+/* Answers the question of a view from memory: an option that shows a value gets the probability p, between 0 and 1, and
+ * the others share the rest as before.  Returns false, without a change, when nothing is left to ask about the
+ * attribute. */
+bool dialogue_recall(struct dialogue *d, const struct question_view *view, int option, double p);
 /* Takes the last answer back.  Returns false when there is none. */
 bool dialogue_undo(struct dialogue *d);
 

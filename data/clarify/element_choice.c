@@ -10,29 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finding the words of two elements. */
+/* Finding the words of elements. */
 
-/* The names of two elements and of their tables. */
-struct pair_names {
-    struct spoken name[2], table[2]; /* a table has no second name */
+/* The names of elements and of their tables. */
+struct element_names {
+    struct spoken name[CHOICE_ELEMENTS_MAX], table[CHOICE_ELEMENTS_MAX]; /* a table has no second name */
+    int n;
 };
 
-static void read_names(struct pair_names *p, const struct schema *s, const int *elements)
+static struct element_names *read_names(const struct schema *s, const int *elements, int n)
 {
-    for (int i = 0; i < 2; i++) {
+    struct element_names *p = xcalloc(1, sizeof *p);
+
+    p->n = n;
+    for (int i = 0; i < n; i++) {
         const struct schema_column *c = elements[i] < s->n_tables ? NULL : &s->columns[elements[i] - s->n_tables];
         spoken_read(&p->name[i], c ? c->text : s->tables[elements[i]].text);
         spoken_read(&p->table[i], c ? s->tables[c->table].text : "");
     }
+    return p;
 }
 
-/* How much a word of the question tells: words of both names count most, but those of their tables less. */
-static int weight_of(const struct pair_names *p, const struct spoken_word *w)
+/* How much a word of the question tells: words of all names count most, but those of their tables less. */
+static int weight_of(const struct element_names *p, const struct spoken_word *w)
 {
-    bool a = spoken_find(&p->name[0], w->stem), b = spoken_find(&p->name[1], w->stem);
-    bool table = spoken_find(&p->table[0], w->stem) || spoken_find(&p->table[1], w->stem);
+    bool table = false;
+    int n = 0;
 
-    return a && b ? (table ? 2 : 4) : (a || b) && !table;
+    for (int i = 0; i < p->n; i++) {
+        n += spoken_find(&p->name[i], w->stem) != NULL;
+        table |= spoken_find(&p->table[i], w->stem) != NULL;
+    }
+    return n == p->n ? (table ? 2 : 4) : n && !table;
 }
 
 /* Whether a word may stand inside a name: "fee of the trainer", "the trainer's fee". */
@@ -61,7 +70,8 @@ static bool is_repeated(const struct spoken *words, int first, int i)
 
 /* The last word of the longest run from `first` that fits the names, and its weight; first - 1 if the word does not
  * fit. */
-static int run_of(const struct pair_names *p, const char *question, const struct spoken *words, int first, int *weight)
+static int run_of(const struct element_names *p, const char *question, const struct spoken *words, int first,
+                  int *weight)
 {
     int last = first - 1;
 
@@ -79,22 +89,24 @@ static int run_of(const struct pair_names *p, const char *question, const struct
     return last;
 }
 
-void element_choice_find_words(struct element_choice *c, const struct schema *s, const char *question)
+bool element_words(int *start, int *end, const struct schema *s, const char *question, const int *elements, int n)
 {
-    struct pair_names names;
+    struct element_names *names = read_names(s, elements, n);
     struct spoken words;
     int best = 0, weight;
 
-    read_names(&names, s, c->elements);
+    *start = *end = 0;
     spoken_read(&words, question);
     for (int i = 0, last; i < words.n; i = last < i ? i + 1 : last + 1) {
-        last = run_of(&names, question, &words, i, &weight);
+        last = run_of(names, question, &words, i, &weight);
         if (last < i || weight < best)
             continue;
-        c->start = weight > best ? words.words[i].start : 0;
-        c->end = weight > best ? words.words[last].end : 0;
+        *start = weight > best ? words.words[i].start : 0;
+        *end = weight > best ? words.words[last].end : 0;
         best = weight;
     }
+    free(names);
+    return *end > *start;
 }
 
 /* Listing the choices. */
@@ -162,7 +174,7 @@ static void add_detected(struct element_choices *c, const struct evidence *h, co
             one = spanned;
     }
     if (!is_known(&one))
-        element_choice_find_words(&one, s, question);
+        element_words(&one.start, &one.end, s, question, one.elements, one.n);
     one.detected = true;
     one.probability = h->score;
     add_choice(c, &one);

@@ -33,9 +33,9 @@ struct element_choices {
     int n;
 };
 
-/* Sets start and end to the words that fit the names of the first two elements best.  They stay unknown if no words
- * fit, or several do equally well. */
-void element_choice_find_words(struct element_choice *c, const struct schema *s, const char *question);
+/* Finds the words of a question that fit the names of elements [n], at most CHOICE_ELEMENTS_MAX, best.  Returns false,
+ * with both positions 0, if no words fit or two places fit equally well. */
+bool element_words(int *start, int *end, const struct schema *s, const char *question, const int *elements, int n);
 
 /* Lists the choices that the evidence leaves open; further ones than ELEMENT_CHOICES_MAX are dropped. */
 void element_choices_find(struct element_choices *c, const struct evidence *h, const struct schema *s,

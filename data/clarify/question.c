@@ -1,5 +1,8 @@
 #include "data/clarify/question.h"
 
+#include "data/clarify/element_choice.h"
+#include "data/span/tagging.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -780,4 +783,145 @@ void question_write(struct question *q, const struct question_context *a, const 
     q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", question_lead(&w), part,
                              part[0] ? tolower((unsigned char)text[0]) : text[0], text + 1);
     write_options(&w, view);
+}
+
+/* The choice of a question. */
+
+/* Elements that the values of a question stand for. */
+struct choice_names {
+    const int *alternatives; /* of the evidence; or NULL */
+    int n_alternatives;
+    int elements[CHOICE_OPTIONS_MAX], n; /* elements named so far */
+};
+
+static void find_alternatives(struct choice_names *names, const struct question_writer *w)
+{
+    const struct evidence *h = w->a->evidence;
+    const struct span *open = question_open_span(w);
+
+    *names = (struct choice_names){ 0 };
+    if (question_asks_found(w))
+        *names = (struct choice_names){ h->found, h->n_found, { 0 }, 0 };
+    else if (open)
+        *names = (struct choice_names){ open->elements, open->n_elements, { 0 }, 0 };
+}
+
+/* The only alternative that the statement uses, or -1. */
+static int alternative_of(const struct choice_names *names, const struct question_writer *w, int statement)
+{
+    int element = -1, n = 0;
+
+    for (int i = 0; i < names->n_alternatives; i++)
+        if (question_touches(w, statement, names->alternatives[i])) {
+            element = names->alternatives[i];
+            n++;
+        }
+    return n == 1 ? element : -1;
+}
+
+/* The column or table that the statement has at the slot and nothing else, or -1. */
+static int element_at_slot(const struct question_writer *w, int statement)
+{
+    const struct form *form = w->slot ? w->slot->forms[statement] : NULL;
+    const struct form_term *t = w->slot ? w->slot->terms[statement] : NULL;
+    const struct form_list *from = form ? &form->lists[FORM_FROM] : NULL;
+
+    if (w->slot && w->attribute->type == QUESTION_TABLE && !(t && t->column >= 0))
+        return from && from->n == 1 ? from->items[0].table : -1;
+    int column = !w->slot ? -1 : w->attribute->type == QUESTION_COLUMN && t ? t->column : sampled_column(w, statement);
+    return column < 0 ? -1 : w->p->schema->n_tables + column;
+}
+
+/* Tells whether options of this type say all that they mean in words, apart from constants. */
+static bool is_named_in_words(enum question_type type)
+{
+    return type == QUESTION_STORED || type == QUESTION_AGGREGATE || type == QUESTION_DISTINCT ||
+           type == QUESTION_JOIN || type == QUESTION_SORT || type == QUESTION_DIRECTION;
+}
+
+static const char *name_of_value(struct choice_names *names, struct question_writer *w, int statement)
+{
+    int element = alternative_of(names, w, statement);
+
+    element = element < 0 ? element_at_slot(w, statement) : element;
+    if (element >= 0) {
+        if (names->n < CHOICE_OPTIONS_MAX)
+            names->elements[names->n++] = element;
+        return evidence_element_name(w->p->schema, element, w->p->pool);
+    }
+    if (!w->slot || !is_named_in_words(w->attribute->type))
+        return NULL;
+    const char *text = option_text(w, statement);
+    w->slot = w->attribute->slot;
+    return strpbrk(text, "0123456789'\"") || strlen(text) >= CHOICE_TEXT_MAX ? NULL : text;
+}
+
+/* The most probable statement of a value, or -1. */
+static int statement_of_value(const struct question_context *a, int attribute, int value)
+{
+    const int *values = a->attributes->splits[attribute].value;
+    int best = -1;
+
+    for (int i = 0; i < a->now->n; i++)
+        if (values[i] == value && a->now->p[i] > 0 && (best < 0 || a->now->p[i] > a->now->p[best]))
+            best = i;
+    return best;
+}
+
+/* Tells whether a value has another name than the first one. */
+static bool differs(const struct question_choice *c)
+{
+    const char *first = NULL;
+    bool other = false;
+
+    for (int i = 0; i < c->n; i++) {
+        first = first ? first : c->meant[i];
+        other |= c->meant[i] && strcmp(c->meant[i], first) != 0;
+    }
+    return other;
+}
+
+/* Names the values that a candidate has.  Returns false if one has no name: it is not comparable to the others. */
+static bool name_values(struct question_choice *c, struct choice_names *names, struct question_writer *w, int attribute)
+{
+    for (int value = 0; value < c->n; value++) {
+        int statement = statement_of_value(w->a, attribute, value);
+        if (statement >= 0 && !(c->meant[value] = name_of_value(names, w, statement)))
+            return false;
+    }
+    return differs(c);
+}
+
+static void find_choice_words(struct question_choice *c, const struct question_writer *w,
+                              const struct choice_names *names, const char *question)
+{
+    const char *words = user_words(w);
+    int start, end;
+
+    if (words) {
+        c->words[0] = choice_words(c->words, words) ? c->words[0] : '\0';
+        return;
+    }
+    if (names->n < 2 || !element_words(&start, &end, w->p->schema, question, names->elements, names->n))
+        return;
+    const char *from = text_from_letter(question, start), *to = text_from_letter(from, end - start);
+    words = strings_printf(w->p->pool, "%.*s", (int)(to - from), from);
+    c->words[0] = choice_words(c->words, words) ? c->words[0] : '\0';
+}
+
+void question_choice_read(struct question_choice *c, const struct question_context *a, const struct question_view *view,
+                          const char *question)
+{
+    struct question q;
+    struct question_writer w = question_begin(&q, a, view);
+    struct choice_names names;
+
+    *c = (struct question_choice){ .n = a->attributes->splits[view->attribute].n_values };
+    if (w.attribute->second || c->n > CHOICE_OPTIONS_MAX) {
+        c->n = 0;
+        return;
+    }
+    find_alternatives(&names, &w);
+    if (name_values(c, &names, &w, view->attribute))
+        find_choice_words(c, &w, &names, question);
 }

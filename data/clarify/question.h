@@ -8,6 +8,7 @@
 #define DATA_CLARIFY_QUESTION_H
 
 #include "data/clarify/attributes.h"
+#include "data/clarify/choice_memory.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/evidence.h"
 #include "data/clarify/phrase.h"
@@ -34,6 +35,19 @@ struct question_context {
 /* Confidence, from 0 to 1, that the user left this open.  The alternatives of the detector or of an AMB span support a
  * question in which one option has one of them and another option does not.  The fallback question has no support. */
 double question_support(const struct question_context *a, const struct question_view *view);
+
+/* The choice that a question is about, for the memory of choices (choice_memory.h). */
+struct question_choice {
+    char words[CHOICE_TEXT_MAX];           /* of the user, as stems; "": nothing can be remembered */
+    const char *meant[CHOICE_OPTIONS_MAX]; /* [n] name of each value of the attribute; NULL: no candidate has it */
+    int n;
+};
+
+/* Names the values of a view's attribute: by the evidence's alternatives, else by their column or table, else in words
+ * without constants.  Nothing can be remembered about an attribute with a value that has no such name, such as a list.
+ * The user's words are those of the evidence, else those of the question that fit the names. */
+void question_choice_read(struct question_choice *c, const struct question_context *a, const struct question_view *view,
+                          const char *question);
 /* Writes the question of a view in words. */
 void question_write(struct question *q, const struct question_context *a, const struct question_view *view);
 

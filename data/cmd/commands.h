@@ -7,8 +7,9 @@
 #include "data/base/options.h"
 
 extern const struct command command_ambiguate, command_calibrate, command_candidates, command_contrast,
-    command_counterfactual, command_execute, command_infilling, command_join, command_natural, command_noisysp,
-    command_plans, command_practice, command_probe, command_score, command_split, command_sql, command_triage;
+    command_counterfactual, command_execute, command_infilling, command_join, command_memory, command_natural,
+    command_noisysp, command_plans, command_practice, command_probe, command_score, command_split, command_sql,
+    command_triage;
 
 /* The files of a data folder, for struct file_note. */
 /* clang-format off */

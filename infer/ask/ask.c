@@ -57,6 +57,12 @@ static int go_on(struct ask_run *r, const char *where, struct error *err)
     return rc;
 }
 
+/* Tells whether an answer takes back one that the memory gave. */
+static bool takes_back_memory(const struct session *s, const json_t *said)
+{
+    return s->current.dialogue.n_recalled && json_is_string(said) && strcmp(json_string_value(said), "undo") == 0;
+}
+
 /* Gives the record's answers to the open questions, one after the other. */
 static int answer_all(struct ask_run *r, const json_t *record, const char *where, struct error *err)
 {
@@ -66,11 +72,12 @@ static int answer_all(struct ask_run *r, const json_t *record, const char *where
     if (answers && !json_get_array(record, "answers", where, err))
         return -1;
     for (size_t i = 0; i < json_array_size(answers); i++) {
-        if (r->session->why != STOP_NOT)
+        const json_t *said = json_array_get(answers, i);
+        if (r->session->why != STOP_NOT && !takes_back_memory(r->session, said))
             return error_set(err, EXIT_CODE_DATA, "%s: answers[%zu]: no question is open any more (%s)", where, i,
                              stop_reason_name(r->session->why));
         struct error why = { 0 };
-        if (session_said(r->session, json_array_get(answers, i), &kind, where, &why))
+        if (session_said(r->session, said, &kind, where, &why))
             return error_set(err, EXIT_CODE_DATA, "answers[%zu]: %s", i, why.text);
         if (go_on(r, where, err))
             return -1;

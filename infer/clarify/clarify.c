@@ -3,6 +3,7 @@
 #include "data/base/log.h"
 #include "data/base/stop.h"
 #include "infer/clarify/evidence_files.h"
+#include "infer/clarify/recall.h"
 #include "infer/clarify/simulate.h"
 #include "infer/clarify/wordings.h"
 
@@ -20,6 +21,7 @@ struct clarifier {
     const struct clarify_request *request;
     struct simulator simulator;
     struct wordings wordings;
+    struct choice_memory memory;
 };
 
 const struct clarify_request clarify_request_default = { .out = "-",
@@ -80,6 +82,7 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
     c->current->evidence.samples = schema_catalog_samples(&c->schemas, db_id);
     if (c->request->write_wordings)
         return 0;
+    recall_apply(c->current);
     json_object_set(out, "id", json_object_get(record, "id"));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
@@ -173,9 +176,11 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
         arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
         !(in = record_reader_open_range(q->candidates, q->format_in, &q->shard.range, err)) ||
         wordings_open(&c.wordings, q->wordings, &q->wording_model, err) ||
+        (q->memory && choice_memory_open(&c.memory, q->memory, err)) ||
         out_file_open(&out, q->write_wordings ? q->write_wordings : q->out, err))
         goto out;
     c.settings.wordings = wordings_or_none(&c.wordings);
+    c.settings.memory = q->memory ? &c.memory : NULL;
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)
         rc = simulator_finish(&c.simulator, &out, err);
@@ -193,6 +198,7 @@ out:
     schema_catalog_close(&c.schemas);
     evidence_files_close(&c.evidence_files);
     wordings_close(&c.wordings);
+    choice_memory_close(&c.memory);
     arena_release(&c.scratch);
     free(c.current);
     return rc;

@@ -22,6 +22,7 @@ struct clarify_request {
     int64_t max_turns;
     bool repeat;        /* attributes may be asked about again */
     bool simulate;      /* run dialogues about each "gold"; the last line has the metrics */
+    const char *memory; /* file of the user's choices (choice_memory.h), or NULL */
     const char *report; /* report.html that compares all strategies, or NULL */
     double user_noise, user_unknown;
     int64_t seed;

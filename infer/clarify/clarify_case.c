@@ -1,6 +1,7 @@
 #include "infer/clarify/clarify_case.h"
 
 #include "data/eval/candidate_list.h"
+#include "infer/clarify/recall.h"
 #include "infer/clarify/wordings.h"
 
 #include <math.h>
@@ -176,8 +177,7 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     return list;
 }
 
-/* Context of the case's questions. */
-static struct question_context clarify_question_context(struct clarify_case *c)
+struct question_context clarify_question_context(struct clarify_case *c)
 {
     return (struct question_context){ { .schema = c->schema, .pool = &c->words, .store = &c->store },
                                       &c->attributes,
@@ -262,6 +262,8 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
                              clarify_rounded(c->dialogue.now.p[posterior_best(&c->dialogue.now)]), "ask", ask, "stop",
                              stop, "expected_questions", questions_ahead(c), "variables", attributes);
 
+    if (more && json_array_size(c->recalled))
+        json_object_set(more, "recalled", c->recalled);
     if (more && json_array_size(c->wordings_rejected))
         json_object_set(more, "wordings_rejected", c->wordings_rejected);
     if (!more || (fallback && json_object_set_new(more, "fallback_question", fallback)) ||
@@ -352,6 +354,36 @@ static void support_attributes(struct clarify_case *c)
             c->attributes.splits[v].support = question_support(&context, &view);
 }
 
+/* Finds the questions about the candidates. */
+static void find_questions(struct clarify_case *c, const struct clarify_settings *settings)
+{
+    slots_extract(&c->slots, c->forms, c->prior.n, c->schema);
+    attributes_build(&c->attributes, &c->slots, &c->prior, settings->noise);
+    dialogue_init(&c->dialogue, &settings->rules, c->attributes.splits, c->attributes.n, &c->prior);
+    support_attributes(c);
+}
+
+/* Multiplies the probabilities by the memory, and finds the questions again. */
+static int remember(struct clarify_case *c, const struct clarify_settings *settings, struct error *err)
+{
+    int same[POSTERIOR_MAX];
+
+    if (!settings->memory)
+        return 0;
+    if (choice_memory_refresh(settings->memory, err))
+        return -1;
+    if (!recall_weigh(c, settings->memory))
+        return 0;
+    dialogue_release(&c->dialogue);
+    attributes_release(&c->attributes);
+    slots_release(&c->slots);
+    for (int i = 0; i < c->prior.n; i++)
+        same[i] = i;
+    regroup(c, same);
+    find_questions(c, settings);
+    return 0;
+}
+
 int clarify_case_read(struct clarify_case *c, const json_t *record, const struct schema *schema,
                       const struct clarify_settings *settings, struct arena *scratch, const char *where,
                       struct error *err)
@@ -362,6 +394,9 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     c->rejected = json_array();
     c->distinguished = json_array();
     c->wordings_rejected = json_array();
+    c->recalled = json_array();
+    if (!(c->question = json_get_string(record, "question", where, err)))
+        return -1;
     if (read_list(c, record, scratch, where, err))
         return -1;
     clarify_merge_forms(c);
@@ -372,10 +407,9 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
         clarify_merge_results(c, settings->db, settings->rules.seed);
     if (evidence_read(&c->evidence, record, schema, where, err))
         return -1;
-    slots_extract(&c->slots, c->forms, c->prior.n, schema);
-    attributes_build(&c->attributes, &c->slots, &c->prior, settings->noise);
-    dialogue_init(&c->dialogue, &settings->rules, c->attributes.splits, c->attributes.n, &c->prior);
-    support_attributes(c);
+    find_questions(c, settings);
+    if (remember(c, settings, err))
+        return -1;
     return settings->wordings ? wordings_apply(settings->wordings, c, record, err) : 0;
 }
 
@@ -394,7 +428,8 @@ void clarify_case_release(struct clarify_case *c)
     json_decref(c->wordings_rejected);
     json_decref(c->rejected);
     json_decref(c->distinguished);
-    c->rejected = c->distinguished = c->wordings_rejected = NULL;
+    json_decref(c->recalled);
+    c->rejected = c->distinguished = c->wordings_rejected = c->recalled = NULL;
     c->wordings = NULL;
     c->not_compared = NULL;
     c->prior.n = 0;

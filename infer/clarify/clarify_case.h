@@ -33,6 +33,7 @@ struct question_wording {
 
 struct clarify_case {
     const struct schema *schema;
+    const char *question; /* of the user; borrowed from the record */
     struct form_store store;
     const struct form *forms[POSTERIOR_MAX]; /* [prior.n], the most probable first */
     const char *sql[POSTERIOR_MAX];          /* most probable text of each; borrowed from the record */
@@ -56,6 +57,7 @@ struct clarify_case {
     struct strings words;
     struct question_wording *wordings; /* [attributes.n], or NULL */
     json_t *wordings_rejected;         /* [{"attribute", "error"}] */
+    json_t *recalled;                  /* choices of the memory that answer questions (recall.h) */
     bool elements;                     /* each candidate stands for an element of the schema, by "element_choices" */
 };
 
@@ -74,7 +76,8 @@ struct clarify_settings {
     double noise;
     struct exec_db
         *db; /* of the record, borrowed: candidates that give the same there and on copies are one; or NULL */
-    struct wordings *wordings; /* borrowed; or NULL */
+    struct wordings *wordings;    /* borrowed; or NULL */
+    struct choice_memory *memory; /* borrowed; or NULL */
 };
 
 /* Reads a record.  The arena is scratch.  Returns -1 with EXIT_CODE_DATA.  The caller releases the case in any case. */
@@ -88,6 +91,8 @@ void clarify_forget_results(struct clarify_case *c);
 
 /* A number of bits or a probability, rounded to six digits. */
 json_t *clarify_rounded(double x);
+/* Context of the case's questions. */
+struct question_context clarify_question_context(struct clarify_case *c);
 /* Writes the question of a view; the case owns the texts. */
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view);
 /* Tells whether the statement has ORDER BY. */

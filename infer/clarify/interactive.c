@@ -205,7 +205,7 @@ static void show_question(const struct conversation *t)
 
     snprintf(head, sizeof head, "%d. ", session_answers(s) + 1);
     fputc('\n', t->screen.out);
-    if (s->current.dialogue.n_turns && session_plausible(s) == 1)
+    if (session_answers(s) && session_plausible(s) == 1)
         screen_say(&t->screen, "To be sure:");
     screen_print(&t->screen, head, "   ", s->question.text);
     for (int i = 0; i < s->question.n; i++) {
@@ -472,6 +472,21 @@ static int take_line(struct conversation *t, const char *line, struct error *err
     return 0;
 }
 
+/* Tells which questions the memory has answered, and how they are asked all the same. */
+static void show_recalled(const struct conversation *t)
+{
+    json_t *list = session_recalled(t->session), *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *sentence = json_string_value(json_object_get(item, "sentence"));
+        if (sentence)
+            screen_say(&t->screen, "%s Type undo to be asked.", sentence);
+    }
+    json_decref(list);
+}
+
 /* Asks until the result is accepted, the user leaves, or the input ends. */
 static int ask_until_end(struct conversation *t, struct error *err)
 {
@@ -480,7 +495,7 @@ static int ask_until_end(struct conversation *t, struct error *err)
     bool shown = false;
 
     while (!t->ended) {
-        int turns = session_answers(s);
+        int turns = session_turns(s);
         enum stop_reason why = s->why;
         if (!shown && why == STOP_NOT)
             show_question(t);
@@ -492,10 +507,12 @@ static int ask_until_end(struct conversation *t, struct error *err)
             t->ended = stop_requested() ? "interrupted" : "end of input";
         else if (take_line(t, line, err))
             return -1;
-        shown = turns == session_answers(s) && why == s->why;
+        shown = turns == session_turns(s) && why == s->why;
         if (!shown && save(t, err))
             return -1;
     }
+    if (strcmp(t->ended, "accepted") == 0 && session_learn(s, err))
+        return -1;
     if (s->why == STOP_NOT && !stop_requested())
         show_left(t);
     return 0;
@@ -504,6 +521,7 @@ static int ask_until_end(struct conversation *t, struct error *err)
 int converse(struct conversation *t, struct error *err)
 {
     t->editor = line_editor_open();
+    show_recalled(t);
     int rc = ask_until_end(t, err);
     line_editor_close(t->editor);
     t->editor = NULL;

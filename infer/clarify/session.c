@@ -1,5 +1,6 @@
 #include "infer/clarify/session.h"
 
+#include "infer/clarify/recall.h"
 #include "infer/clarify/reply_words.h"
 
 #include <math.h>
@@ -20,6 +21,9 @@ int session_context_open(struct session_context *d, const struct clarify_request
     if (wordings_open(&d->wordings, q->wordings, &q->wording_model, err) || arena_init(&d->scratch, ARENA_BYTES, err))
         return -1;
     d->settings.wordings = wordings_or_none(&d->wordings);
+    if (q->memory && choice_memory_open(&d->memory, q->memory, err))
+        return -1;
+    d->settings.memory = q->memory ? &d->memory : NULL;
     return schema_catalog_open(&d->schemas, q->schema, q->db, err);
 }
 
@@ -27,6 +31,7 @@ void session_context_close(struct session_context *d)
 {
     schema_catalog_close(&d->schemas);
     wordings_close(&d->wordings);
+    choice_memory_close(&d->memory);
     arena_release(&d->scratch);
 }
 
@@ -86,8 +91,8 @@ static const char *fingerprint(struct clarify_case *c)
     return strings_printf(&c->words, "%016llx", (unsigned long long)h);
 }
 
-/* compare: merge candidates with the same results on the database, if there is one. */
-static int read_record(struct session *s, struct session_context *d, bool compare, const char *where, struct error *err)
+/* fresh: merge candidates with the same results on the database, if there is one, and weigh them by the memory. */
+static int read_record(struct session *s, struct session_context *d, bool fresh, const char *where, struct error *err)
 {
     json_t *record = json_get_object(s->value, "record", where, err);
 
@@ -100,12 +105,14 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     if (!schema || read_rules(&settings, s->value, where, err))
         return -1;
     settings.wordings = d->settings.wordings;
-    compare = compare && !json_object_get(record, "element_choices");
+    settings.memory = fresh ? d->settings.memory : NULL;
+    bool compare = fresh && !json_object_get(record, "element_choices");
     if ((compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
     clarify_forget_results(&s->current);
     s->current.evidence.samples = schema_catalog_samples(&d->schemas, db_id);
+    s->memory = d->settings.memory;
     if (!compare)
         json_array_extend(s->current.rejected, json_object_get(record, "rejected"));
     return 0;
@@ -152,6 +159,54 @@ static void condense(json_t *record, const struct clarify_case *c)
     json_object_set(record, "rejected", c->rejected);
 }
 
+static void put_into_words(struct session *s)
+{
+    clarify_question_write(&s->question, &s->current, &s->view);
+}
+
+static json_t *turn_json(const struct session *s, struct answer a, struct answer taken)
+{
+    const struct question *q = &s->question;
+    bool option = a.kind == ANSWER_VALUE;
+    json_t *o = json_pack("{s:s, s:s, s:s}", "attribute", s->current.attributes.list[s->view.attribute].name, "answer",
+                          answer_kind_name(taken.kind), "text", q->text);
+
+    if (option) {
+        json_object_set_new(o, "option", json_integer(a.value + 1));
+        json_object_set_new(o, "chosen", json_string(q->options[a.value]));
+        if (q->found[a.value])
+            json_object_set_new(o, "found", json_string(q->found[a.value]));
+    }
+    return o;
+}
+
+/* Answers the question of the view from memory.  Returns false when nothing is left to ask about it. */
+static bool recall_one(struct session *s, int option, json_t *item)
+{
+    const struct answer a = { ANSWER_VALUE, option };
+
+    put_into_words(s);
+    if (!dialogue_recall(&s->current.dialogue, &s->view, option, recall_probability(item)))
+        return false;
+    json_t *turn = turn_json(s, a, a);
+    json_object_set(turn, "recalled", item);
+    json_array_append_new(json_object_get(s->value, "turns"), turn);
+    s->newest = a;
+    return true;
+}
+
+/* Answers all questions whose answer the memory knows. */
+static void recall_all(struct session *s)
+{
+    int option;
+
+    for (int v = 0; v < s->current.attributes.n; v++) {
+        json_t *item = recall_at(&s->current, v, &s->view, &option);
+        if (item)
+            recall_one(s, option, item);
+    }
+}
+
 int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
                   const char *where, struct error *err)
 {
@@ -167,11 +222,16 @@ int session_start(struct session *s, struct session_context *d, const json_t *re
     if (rc || read_record(s, d, true, where, err))
         return -1;
     condense(own, &s->current);
+    json_t *recalled = json_incref(s->current.recalled);
     clarify_case_release(&s->current);
     s->value = through_text(s->value);
-    if (read_record(s, d, false, where, err))
+    rc = read_record(s, d, false, where, err);
+    json_decref(s->current.recalled);
+    s->current.recalled = recalled;
+    if (rc)
         return -1;
     json_object_set_new(s->value, "attributes", json_string(fingerprint(&s->current)));
+    recall_all(s);
     session_next(s);
     return 0;
 }
@@ -224,11 +284,6 @@ static int find_attribute(const struct clarify_case *c, const char *name)
     return -1;
 }
 
-static void put_into_words(struct session *s)
-{
-    clarify_question_write(&s->question, &s->current, &s->view);
-}
-
 int session_recall(struct session *s, int k, const char *where, struct error *err)
 {
     char place[300];
@@ -269,15 +324,28 @@ static int read_answer(const struct session *s, struct answer *a, const json_t *
     return 0;
 }
 
+/* Tells whether a recorded turn was answered from memory, and answers it so again. */
+static bool repeat_recalled(struct session *s, struct answer a, json_t *item, bool *good)
+{
+    *good = a.kind == ANSWER_VALUE && a.value < s->view.n_shown;
+    if (item && *good)
+        *good = recall_one(s, a.value, item);
+    return item != NULL;
+}
+
 int session_repeat(struct session *s, int k, const char *where, struct error *err)
 {
+    json_t *turn = json_array_get(s->recorded, (size_t)k), *item = json_object_get(turn, "recalled");
     struct answer a;
     char place[300];
+    bool good;
 
     snprintf(place, sizeof place, "%s: turns[%d]", where, k);
-    if (read_answer(s, &a, json_array_get(s->recorded, (size_t)k), place, err))
+    if (read_answer(s, &a, turn, place, err) || (item && !json_get_object(turn, "recalled", place, err)))
         return -1;
-    return session_answer(s, a) ? error_set(err, EXIT_CODE_DATA, "%s: contradicts the turns before it", place) : 0;
+    if (!repeat_recalled(s, a, item, &good))
+        good = session_answer(s, a) == 0;
+    return !good ? error_set(err, EXIT_CODE_DATA, "%s: contradicts the turns before it", place) : 0;
 }
 
 int session_resume(struct session *s, struct session_context *d, const json_t *value, const char *where,
@@ -317,22 +385,6 @@ int session_plausible(const struct session *s)
     return n;
 }
 
-static json_t *turn_json(const struct session *s, struct answer a, struct answer taken)
-{
-    const struct question *q = &s->question;
-    bool option = a.kind == ANSWER_VALUE;
-    json_t *o = json_pack("{s:s, s:s, s:s}", "attribute", s->current.attributes.list[s->view.attribute].name, "answer",
-                          answer_kind_name(taken.kind), "text", q->text);
-
-    if (option) {
-        json_object_set_new(o, "option", json_integer(a.value + 1));
-        json_object_set_new(o, "chosen", json_string(q->options[a.value]));
-        if (q->found[a.value])
-            json_object_set_new(o, "found", json_string(q->found[a.value]));
-    }
-    return o;
-}
-
 /* An alternative that no candidate has means "none of these". */
 int session_answer(struct session *s, struct answer a)
 {
@@ -343,6 +395,10 @@ int session_answer(struct session *s, struct answer a)
     if (a.kind == ANSWER_VALUE && s->question.found[a.value])
         taken = (struct answer){ .kind = ANSWER_NONE };
     json_t *turn = turn_json(s, a, taken);
+    json_t *choice =
+        s->memory && a.kind == ANSWER_VALUE ? recall_choice_json(&s->current, &s->view, &s->question, a.value) : NULL;
+    if (choice)
+        json_object_set_new(turn, "choice", choice);
     int before = session_plausible(s);
     if (dialogue_answer(&s->current.dialogue, &s->view, taken)) {
         json_decref(turn);
@@ -354,14 +410,49 @@ int session_answer(struct session *s, struct answer a)
     return 0;
 }
 
-int session_answers(const struct session *s)
+int session_learn(struct session *s, struct error *err)
+{
+    const json_t *turns = json_object_get(s->value, "turns");
+    int rc = 0;
+
+    for (size_t i = 0; i < json_array_size(turns) && s->memory && rc == 0; i++)
+        rc = recall_learn(s->memory, &s->current, json_object_get(json_array_get(turns, i), "choice"), err);
+    return rc;
+}
+
+/* Adds up count(turns) over this session and those before it. */
+static int count_turns(const struct session *s, int (*count)(const json_t *turns))
 {
     const json_t *before = json_object_get(json_object_get(s->value, "record"), "element_turns");
-    size_t n = json_array_size(json_object_get(s->value, "turns"));
+    int n = count(json_object_get(s->value, "turns"));
 
     for (size_t i = 0; i < json_array_size(before); i++)
-        n += json_array_size(json_array_get(before, i));
-    return (int)n;
+        n += count(json_array_get(before, i));
+    return n;
+}
+
+static int all_of(const json_t *turns)
+{
+    return (int)json_array_size(turns);
+}
+
+static int answers_of(const json_t *turns)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < json_array_size(turns); i++)
+        n += !json_object_get(json_array_get(turns, i), "recalled");
+    return n;
+}
+
+int session_turns(const struct session *s)
+{
+    return count_turns(s, all_of);
+}
+
+int session_answers(const struct session *s)
+{
+    return count_turns(s, answers_of);
 }
 
 int session_undo(struct session *s, const char *where, struct error *err)
@@ -397,6 +488,19 @@ static json_t *ask_json(struct session *s)
     return ask;
 }
 
+json_t *session_recalled(const struct session *s)
+{
+    const json_t *turns = json_object_get(s->value, "turns");
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(turns); i++)
+        recall_append(list, json_object_get(json_array_get(turns, i), "recalled"));
+    if (json_array_size(list))
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
 json_t *session_json(struct session *s)
 {
     struct clarify_case *c = &s->current;
@@ -404,12 +508,13 @@ json_t *session_json(struct session *s)
     int best = posterior_best(now);
     bool open = s->why == STOP_NOT;
 
-    return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:O}", "ask",
+    return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:o*, s:O}", "ask",
                      open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
                      clarify_rounded(posterior_entropy(now)), "none_of_the_above", clarify_rounded(now->p_none),
                      "eliminated", s->eliminated, "plausible", session_plausible(s), "best", c->sql[best], "wording",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
-                     c->dialogue.free_choice, "rejected", c->rejected, "session", s->value);
+                     c->dialogue.free_choice, "rejected", c->rejected, "recalled", session_recalled(s), "session",
+                     s->value);
 }
 
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)
@@ -432,7 +537,8 @@ static int take_reply(struct session *s, const struct reply *r, const char **kin
                          "This does not fit what was said before; nothing has changed. Another answer may be given, or "
                          "the last one taken back.");
     session_next(s);
-    return 0;
+    *kind = "memory";
+    return s->why == STOP_NOT ? 0 : session_learn(s, err);
 }
 
 static int take_number(struct session *s, const json_t *said, const char **kind, const char *where, struct error *err)

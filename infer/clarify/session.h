@@ -2,10 +2,10 @@
  * session.h - a dialogue as a plain JSON value: its record, its rules and its turns.
  *
  * {"version": 1, "record": {...}, "rules": {...}, "attributes": fingerprint, "turns": [{"attribute", "answer",
- * "option", "text", "chosen"}]}.  The value is the whole state: any program can continue it, with the same questions
- * and numbers. The record holds the merged candidates, the rejected ones and the none-of-the-above probability, so that
- * no statement is executed again.  The fingerprint is a hash of the attributes; a session with another schema or other
- * candidates is refused.
+ * "option", "text", "chosen", "recalled"}]}.  The value is the whole state: any program can continue it, with the same
+ * questions and numbers. The record holds the merged candidates, the rejected ones and the none-of-the-above
+ * probability, so that no statement is executed again.  The fingerprint is a hash of the attributes; a session with
+ * another schema or other candidates is refused.
  */
 #ifndef INFER_CLARIFY_SESSION_H
 #define INFER_CLARIFY_SESSION_H
@@ -25,6 +25,7 @@ struct session_context {
     /* Replaces a session without answers by the one before it about the same question of the user, with its answers.
      * Returns 1, 0 if there is none, or -1 with EXIT_CODE_DATA.  NULL: sessions stand alone. */
     int (*before)(struct session *s, struct session_context *d, const char *where, struct error *err);
+    struct choice_memory memory;
 };
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
 void session_context_close(struct session_context *d);
@@ -33,6 +34,7 @@ struct session {
     struct session_context *context; /* borrowed */
     json_t *value;                   /* owned */
     json_t *recorded;                /* turns of the value that are to be repeated */
+    struct choice_memory *memory;    /* of the context; or NULL */
     struct clarify_case current;
     enum stop_reason why; /* STOP_NOT: a question is open */
     struct question_view view;
@@ -61,22 +63,28 @@ void session_next(struct session *s);
 /* Takes the answer to the open question, whose options are numbered as shown.  Returns -1 when it contradicts the
  * earlier answers; the session is then unchanged. */
 int session_answer(struct session *s, struct answer a);
+/* Teaches the memory, if there is one, the answers of a session that has ended.  Returns -1 with err. */
+int session_learn(struct session *s, struct error *err);
 /* Takes the last answer back, perhaps that of the session before.  Returns 1, 0 when there is none, or -1 with
  * EXIT_CODE_DATA. */
 int session_undo(struct session *s, const char *where, struct error *err);
 
 /* Takes a reply to the open question, the number of an option from 1 or words (reply_words.h), and sets the next
- * question. Returns -1 with EXIT_CODE_DATA and the kind of the error (docs/reference/serve-protocol.md); the session is
- * then unchanged. */
+ * question.  Teaches the memory at the end of a dialogue.  Returns -1 with err and the kind of the error
+ * (docs/reference/serve-protocol.md); the session is then unchanged, or not to be used if the kind is "memory". */
 int session_said(struct session *s, const json_t *said, const char **kind, const char *where, struct error *err);
 /* Takes the last answer back, with the same errors. */
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err);
 
-/* Number of answers to the user's question, with those of sessions before this one, which "element_turns" of the record
- * has as a list for each session. */
+/* Number of turns about the user's question, with those of sessions before this one, which "element_turns" of the
+ * record has as a list for each session. */
+int session_turns(const struct session *s);
+/* Number of these that the user has answered, and not the memory. */
 int session_answers(const struct session *s);
 /* Number of candidates with at least a tenth of the highest probability. */
 int session_plausible(const struct session *s);
+/* The remembered choices that have answered questions, as a new reference, or NULL. */
+json_t *session_recalled(const struct session *s);
 /* The most probable statement in words. */
 const char *session_best_words(struct session *s);
 /* The reply of a server, with the value under "session".  A new reference. */

@@ -71,6 +71,7 @@ static const struct option table[] = {
     STRING_OPTION("lm", AT(clarify.lm.url), "URL", ENDPOINT_URL_HELP "; its language model words the questions"),
     STRING_OPTION("lm-model", AT(clarify.lm.model), "NAME",
                   "model of --lm (default: the only one that the server lists)"),
+    STRING_OPTION("memory", AT(clarify.memory), "FILE", "file of the user's choices, which answers teach"),
     FLAG_OPTION("interactive", AT(clarify.interactive), "ask a person at the terminal, record after record",
                 .group = "modes"),
     STRING_OPTION("id", AT(clarify.id), "ID", "interactive: only this record"),
@@ -148,6 +149,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--rewrite: expected a detector or --tagger, got --detector none";
     if (c->interactive && c->simulate)
         return "--interactive and --simulate cannot be used together";
+    if (c->memory && c->simulate)
+        return "--memory and --simulate cannot be used together";
     if (c->shard.count && (c->interactive || c->simulate))
         return "--shard cannot be used with --interactive or with --simulate, whose metrics are of all records";
     if (c->id && !c->interactive)

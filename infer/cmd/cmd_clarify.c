@@ -34,6 +34,7 @@ static const struct option table[] = {
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth, at C a second; 0: never"),
     FLAG_OPTION("repeat", AT(repeat), "allow questions that were asked before"),
+    STRING_OPTION("memory", AT(memory), "FILE", "file of the user's choices, which answers teach"),
     FLAG_OPTION("interactive", AT(interactive), "ask a person at the terminal about one record", .group = "modes"),
     STRING_OPTION("id", AT(id), "ID", "interactive: record to ask about (default: the first)"),
     STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: file to save the dialogue in, after each answer",
@@ -72,6 +73,8 @@ static const char *misused(const struct clarify_request *q)
         return "--simulate, --interactive and --serve-stdio cannot be used together";
     if (q->shard.count && (q->interactive || q->serve || q->simulate))
         return "--shard cannot be used with --interactive, --serve-stdio or --simulate, whose metrics are of all records";
+    if (q->memory && q->simulate)
+        return "--memory and --simulate cannot be used together";
     if (q->report && !q->simulate)
         return "--report: expected --simulate as well";
     if (q->write_wordings && (q->interactive || q->serve || q->simulate || q->wordings || !is_standard_input(q->out)))

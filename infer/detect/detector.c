@@ -57,7 +57,7 @@ static struct element_choice choice_of(const struct pair_search *p, int pair)
     const struct schema_pair *of = &p->in->pairs[pair];
     struct element_choice c = { .elements = { of->u, of->v }, .n = 2 };
 
-    element_choice_find_words(&c, p->in->schema, p->question);
+    element_words(&c.start, &c.end, p->in->schema, p->question, c.elements, c.n);
     return c;
 }
 

@@ -255,7 +255,7 @@ static void test_stop_rules(void **state)
 }
 
 /* With user errors, a repeated answer has information; only rules without memory ask again. */
-static void test_without_memory(void **state)
+static void test_repeated_questions(void **state)
 {
     (void)state;
     for (int repeat = 0; repeat < 2; repeat++) {
@@ -401,6 +401,39 @@ static void test_long_lists(void **state)
     assert_pieces(0.05);
 }
 
+/* An answer from memory settles its attribute, costs no question, and leaves nothing behind when it is taken back. */
+static void test_recalled_answer(void **state)
+{
+    (void)state;
+    struct dialogue_rules rules = patient;
+    struct dialogue d;
+    struct question_view view;
+
+    rules.max_turns = 1;
+    dialogue_init(&d, &rules, noisy, 3, &example_prior);
+    assert_true(dialogue_view(&d, 0, &view));
+    int option = question_view_option(&view, 1);
+    assert_true(dialogue_recall(&d, &view, option, 0.98));
+    assert_near(d.now.p[1] + d.now.p[3], 0.98, 1e-12);
+    assert_near(d.now.p[1] / d.now.p[3], 1, 1e-12); /* as before */
+    assert_near(d.now.p[0] / d.now.p[2], 2, 1e-12);
+    assert_true(dialogue_view(&d, 0, &view));
+    assert_false(dialogue_recall(&d, &view, 0, 0.98)); /* closed */
+    assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+    assert_int_not_equal(view.attribute, 0);
+    assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
+    assert_int_equal(dialogue_next(&d, &view), STOP_TURNS);
+    assert_true(dialogue_undo(&d));
+    assert_int_equal(d.n_recalled, 1);
+    assert_near(d.now.p[1] + d.now.p[3], 0.98, 1e-12);
+    assert_true(dialogue_undo(&d));
+    assert_int_equal(d.n_recalled, 0);
+    assert_memory_equal(d.now.p, example_p, sizeof example_p);
+    assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
+    assert_int_equal(view.attribute, 0);
+    dialogue_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,11 +445,12 @@ int main(void)
         cmocka_unit_test(test_none_of_these_escalates),
         cmocka_unit_test(test_contradiction_and_undo),
         cmocka_unit_test(test_stop_rules),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_repeated_questions),
         cmocka_unit_test(test_unknown_is_not_repeated),
         cmocka_unit_test(test_fallback_repeats_nothing),
         cmocka_unit_test(test_fallback_after_answers),
         cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_recalled_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
