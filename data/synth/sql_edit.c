@@ -126,6 +126,11 @@ const char *sql_written_name(struct strings *text, const char *name)
     return sql_name_wants_quotes(name) ? quoted(text, name, '"') : strings_keep(text, name);
 }
 
+const char *sql_written_string(struct strings *text, const char *value)
+{
+    return quoted(text, value, '\'');
+}
+
 void sql_edits_name(struct sql_edits *e, struct sql_span span, const char *name)
 {
     char quote = e->sql[span.begin];

@@ -49,6 +49,8 @@ void sql_edits_release(struct sql_edits *e);
 
 /* Returns a name as it can be written in a statement, in double quotes if needed. text owns it. */
 const char *sql_written_name(struct strings *text, const char *name);
+/* Returns a text as a string constant, in single quotes. text owns it. */
+const char *sql_written_string(struct strings *text, const char *value);
 
 /* Normalizes a statement: lower case except in quotes, and one blank for white space and comments. There is no blank
  * before a comma, inside parentheses or between an aggregate and its parenthesis, and no final semicolon. The caller
