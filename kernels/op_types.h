@@ -1,5 +1,6 @@
 /*
- * op_types.h - the arguments of ops besides tensors: activations, packed sequences, indexes, graphs, adapters.
+ * op_types.h - the arguments of ops besides tensors: activations, packed sequences, indexes, graphs, adapters, CRFs,
+ * policies.
  *
  * The letters are those of ops.h.
  */
@@ -136,6 +137,36 @@ struct lora {
     float dropout; /* on the input of A, when training */
     const struct lora *others;
     int n_others; /* at most LORA_OTHERS */
+};
+
+/*
+ * A linear-chain CRF with K tags (Lafferty et al. 2001).  The score of a tagging is a sum.  Each token adds the
+ * emission of its tag.  Each transition from tag i to tag j adds weights[i, j].  The first tag adds weights[K, j], and
+ * the last one adds weights[K + 1, j].  Bit j of forbidden[i] forbids tag j in that place.  Taggings e^-80 times as
+ * likely as another may count as impossible.
+ */
+enum { CRF_TAGS_MAX = 32 };
+struct crf {
+    struct tensor *weights;   /* F32 [K + 2, K], K <= CRF_TAGS_MAX */
+    struct tensor *forbidden; /* I32 [K + 2], or NULL */
+};
+
+/*
+ * The clipped surrogate of proximal policy optimisation (Schulman et al. 2017, equation 7), with separate lower and
+ * upper bounds (Yu et al. 2025, equation 10).  The divergence from the initial model uses the estimator that is never
+ * negative (Shao et al. 2024, equation 4).
+ *
+ * All tensors are F32 [T], one number for each token, and get no gradient.  Logarithms of ratios are clamped to
+ * [-POLICY_LOG_MAX, POLICY_LOG_MAX], so that all results stay finite.
+ */
+#define POLICY_LOG_MAX 20.0f
+struct policy {
+    struct tensor *drawn;     /* log p of the token when it was sampled */
+    struct tensor *start;     /* -log p of the token under the initial model; NULL: no divergence */
+    struct tensor *advantage; /* of the token's completion */
+    struct tensor *weight;    /* weight of the token's loss; 0: the token is skipped, whatever its other numbers */
+    float low, high;          /* ratios are clipped to [1 - low, 1 + high] */
+    float divergence;         /* weight of the divergence */
 };
 
 #ifdef __cplusplus

@@ -12,9 +12,7 @@
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
 
-#include "kernels/crf.h"
 #include "kernels/decoder_types.h"
-#include "kernels/policy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -135,7 +133,7 @@ struct tensor *op_bce(struct ctx *c, struct tensor *x, struct tensor *target, st
 struct tensor *op_probability_bce(struct ctx *c, struct tensor *p, struct tensor *target, struct tensor *weight,
                                   float least);
 /* y[t] = weight (divergence (exp(d) - d - 1) - min(r a, clip(r) a)), F32 [T].  r = exp(-nll - drawn), a is the
- * advantage, d = nll - start; see policy.h. */
+ * advantage, d = nll - start; see op_types.h. */
 struct tensor *op_policy_loss(struct ctx *c, struct tensor *nll, const struct policy *policy);
 /* loss = scale sum_t -log softmax(x[t])[target[t]]; x [T,V]; target I32 [T], negative: the row is skipped */
 struct tensor *op_cross_entropy(struct ctx *c, struct tensor *x, struct tensor *target, float scale);

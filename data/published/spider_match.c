@@ -558,12 +558,14 @@ bool spider_match(const struct spider_schema *s, const struct spider_query *pred
     return match(s, predicted->sql, gold->sql);
 }
 
-bool spider_same_tables(const struct spider_schema *s, const struct spider_query *a, const struct spider_query *b)
+/* Whether the outermost FROM has the same sources, in any order. */
+static bool same_tables(const struct spider_schema *s, const struct spider_query *a, const struct spider_query *b)
 {
     return same_bag(&(struct spider_pair){ s, a->sql, b->sql }, a->sql->n_from, b->sql->n_from, same_source);
 }
 
-int spider_query_joins(const struct spider_query *q)
+/* The joins of a query and of all queries within it: the sources of FROM after the first. */
+static int query_joins(const struct spider_query *q)
 {
     int n = 0;
 
@@ -606,7 +608,8 @@ static void blank_sql(struct spider_sql *s)
     s->limit = 0;
 }
 
-void spider_query_blank(struct spider_query *q)
+/* Makes all names and all values of a kind equal, so that two queries match if they have the same structure. */
+static void blank_query(struct spider_query *q)
 {
     for (int i = 0; i < q->tree.n; i++)
         blank_sql(q->tree.nodes[i]);
@@ -671,4 +674,41 @@ enum spider_hardness spider_hardness(const struct spider_query *q)
     return clauses <= 2                  ? others > 2 ? SPIDER_HARD : SPIDER_EXTRA
            : clauses == 3 && others <= 2 ? SPIDER_HARD
                                          : SPIDER_EXTRA;
+}
+
+static const char *const error_names[SPIDER_ERRORS] = { "correct", "unparsable", "joins",  "items",
+                                                        "shape",   "tables",     "columns" };
+
+const char *spider_error_name(enum spider_error e)
+{
+    return error_names[e];
+}
+
+/* The class of two readable queries that do not match; blanks both. */
+static enum spider_error difference(const struct spider_schema *s, struct spider_query *predicted,
+                                    struct spider_query *gold)
+{
+    bool tables = same_tables(s, predicted, gold);
+
+    if (query_joins(predicted) != query_joins(gold))
+        return SPIDER_WRONG_JOINS;
+    if (spider_query_items(predicted) != spider_query_items(gold))
+        return SPIDER_WRONG_ITEMS;
+    blank_query(predicted);
+    blank_query(gold);
+    if (!spider_match(s, predicted, gold))
+        return SPIDER_WRONG_SHAPE;
+    return tables ? SPIDER_WRONG_COLUMNS : SPIDER_WRONG_TABLES;
+}
+
+enum spider_error spider_error_of(const struct spider_schema *s, const char *predicted, const char *gold)
+{
+    struct spider_query *a = spider_query_new(s, predicted), *b = spider_query_new(s, gold);
+    enum spider_error e = SPIDER_CORRECT;
+
+    if (!spider_match(s, a, b))
+        e = spider_query_parsed(a) ? difference(s, a, b) : SPIDER_UNPARSABLE;
+    spider_query_free(a);
+    spider_query_free(b);
+    return e;
 }

@@ -60,16 +60,27 @@ const char *spider_hardness_name(enum spider_hardness h);
 /* The hardness of a query, by counts of clauses and of nested queries. An empty query is easy. */
 enum spider_hardness spider_hardness(const struct spider_query *q);
 
-/* The joins of a query and of all queries within it: the sources of FROM after the first. */
-int spider_query_joins(const struct spider_query *q);
-/* Whether the outermost FROM has the same sources, in any order. */
-bool spider_same_tables(const struct spider_schema *s, const struct spider_query *a, const struct spider_query *b);
-/* Makes all names and all values of a kind equal, so that two queries match if they have the same structure. */
-void spider_query_blank(struct spider_query *q);
-
 /* The items of the select list. Two items have the same key if their columns and the operator between them are equal;
  * the aggregate around an item is ignored. */
 int spider_query_items(const struct spider_query *q);
 bool spider_same_key(const struct spider_query *a, int i, const struct spider_query *b, int j);
+
+/* Classes of wrong predictions, after the error catalogue of LogicalBeam's paper (Bhaskar et al., EMNLP 2023, table 2).
+ * A prediction has the first class whose condition holds. */
+enum spider_error {
+    SPIDER_CORRECT,       /* exact set match */
+    SPIDER_UNPARSABLE,    /* the evaluator cannot read the prediction */
+    SPIDER_WRONG_JOINS,   /* another number of joins, in all queries of the statement */
+    SPIDER_WRONG_ITEMS,   /* another number of items in the outermost select list */
+    SPIDER_WRONG_SHAPE,   /* no match even with all names and values made equal */
+    SPIDER_WRONG_TABLES,  /* the same shape, other sources in the outermost FROM */
+    SPIDER_WRONG_COLUMNS, /* the same shape and tables, other columns or other names in nested queries */
+    SPIDER_ERRORS
+};
+/* "correct", "unparsable", "joins", "items", "shape", "tables" or "columns". */
+const char *spider_error_name(enum spider_error e);
+
+/* The class of a prediction; the gold statement must be readable. */
+enum spider_error spider_error_of(const struct spider_schema *s, const char *predicted, const char *gold);
 
 #endif

@@ -4,7 +4,6 @@
 #include "data/db/db_path.h"
 #include "data/published/ambiqt_score.h"
 #include "data/published/spider_cases.h"
-#include "data/published/spider_error.h"
 
 #include <math.h>
 #include <stdarg.h>

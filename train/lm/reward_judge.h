@@ -1,12 +1,12 @@
 /*
  * reward_judge.h - rewards of completions, behind one interface.
  *
- * A reward_function scores a list of completions at once. The user's program is one (reward_program.h), and needs
- * neither databases nor golds. By execution, a completion stands for statements, and a
- * statement finds a gold if both return the same rows under the strict rule (trial.h), one gold each. A completion is
- * to find the missing golds of a record of the task infill (`covered_by` of `ambit-data infilling annotate`), and all
- * golds of other records. As in IntentRL (Saparina and Lapata 2025, arXiv 2511.10453), the reward is recall for an
- * ambiguous question and precision for another one:
+ * A reward_function scores a list of completions at once. A program of the user is one, and needs neither databases
+ * nor golds. By execution, a completion stands for statements, and a statement finds a gold if both return the same
+ * rows under the strict rule (trial.h), one gold each. A completion is to find the missing golds of a record of the
+ * task infill (`covered_by` of `ambit-data infilling annotate`), and all golds of other records. As in IntentRL
+ * (Saparina and Lapata 2025, arXiv 2511.10453), the reward is recall for an ambiguous question and precision for
+ * another one:
  *
  *   ambiguous    recall - penalty * wrong       several golds; task infill: some gold is missing
  *   otherwise    precision - penalty * wrong    one gold; task infill: no gold is missing
@@ -53,7 +53,7 @@ enum { REWARD_SOURCES = 4 };
 struct reward_judge {
     reward_function *judge; /* chosen by the request, or by the task of the first record */
     const char *task;       /* of all records, borrowed from the first one */
-    const char *program;    /* command of reward_by_program, or NULL */
+    const char *program;    /* command of the user's program, or NULL */
     double timeout;         /* seconds of the program */
     const char *db;         /* as in db_path.h */
     double penalty;

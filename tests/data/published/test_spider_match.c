@@ -1,7 +1,7 @@
 /* Exact set match: words, the grammar's edges, what is compared and what is not. */
 #include "tests/support/support.h"
 
-#include "data/published/spider_error.h"
+#include "data/published/spider_match.h"
 #include "data/published/spider_sql.h"
 #include "data/schema/schema_build.h"
 
