@@ -1,3 +1,10 @@
+/*
+ * The transport over MPI.
+ *
+ * Every operation is a non-blocking call of MPI and a loop that tests it. While it waits, the loop calls c->waiting.
+ * The caller thus acts on signals meanwhile. There is one operation at a time, and only the thread that opened the
+ * transport calls it (MPI_THREAD_FUNNELED). The state lives from open to close and belongs to the collective.
+ */
 #include "kernels/mpi/transport.h"
 
 #include <mpi.h>
@@ -32,6 +39,7 @@ static int fail(int code, struct error *err)
     return error_set(err, EXIT_CODE_FAILURE, "MPI: %s", text);
 }
 
+/* Waits until the current request is done. */
 static int wait_here(struct collective *c, struct error *err)
 {
     struct mpi_state *s = c->state;
@@ -60,6 +68,7 @@ static int start(struct error *err)
     return code == MPI_SUCCESS ? 0 : fail(code, err);
 }
 
+/* Returns the number of this rank among those of the same machine, which selects its GPU. */
 static int local_rank(MPI_Comm comm)
 {
     MPI_Comm machine;
@@ -76,8 +85,9 @@ static int open_ranks(struct collective *c, struct error *err)
     if (start(err))
         return -1;
     struct mpi_state *s = c->state = xcalloc(1, sizeof *s);
+    /* Messages of a communicator of its own never mix with those of another library in the process. */
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
-    MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN); /* the default ends the process without a message of ours */
     MPI_Comm_rank(s->comm, &c->rank);
     MPI_Comm_size(s->comm, &c->size);
     c->local_rank = local_rank(s->comm);
@@ -96,6 +106,8 @@ static void close_ranks(struct collective *c)
     struct mpi_state *s = c->state;
     struct error err;
 
+    /* All ranks arrive here before any of them ends MPI. The wait sleeps between polls, and a failure ends all ranks.
+     */
     MPI_Ibarrier(s->comm, &s->request);
     c->waiting = NULL;
     if (wait_here(c, &err))
@@ -121,7 +133,7 @@ static int exchange(struct collective *c, void *in, const void *out, size_t byte
     return code == MPI_SUCCESS ? wait_here(c, err) : fail(code, err);
 }
 
-/* MPI counts bytes in an int. */
+/* MPI counts bytes in an int. Longer messages are cut, at the same places by sender and receiver. */
 enum { MESSAGE = 1 << 30 };
 
 static int send(struct collective *c, int to, const void *data, size_t bytes, struct error *err)

@@ -1,5 +1,8 @@
 /*
  * cuda_names.h - the part of CUDA C++ that kernels/cuda uses, for a host compiler, over simt.h.
+ *
+ * Names and semantics are those of the CUDA C++ Programming Guide.  A kernel that needs another name adds it here.  All
+ * warp collectives are made of one exchange, so that simt.cpp knows a single kind of collective.
  */
 #ifndef KERNELS_SIMT_CUDA_NAMES_H
 #define KERNELS_SIMT_CUDA_NAMES_H
@@ -9,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define __global__ static
+#define __global__ static /* a kernel is local to its source */
 #define __device__
 #define __host__
 #define __shared__ static /* internal linkage, so that AddressSanitizer puts red zones around it */
@@ -39,7 +42,8 @@ typedef void *cudaStream_t;
 #define blockDim simt_block_size
 #define gridDim simt_grid_size
 
-/* The last parameters of a collective: the place of the call. */
+/* The last parameters of a collective: the place of the call, by which simt.cpp compares the collectives of threads.
+ * The defaults are evaluated at the call. */
 #define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 static inline void __syncthreads(SIMT_HERE)

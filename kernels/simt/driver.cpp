@@ -1,4 +1,12 @@
-/* Part of simt.h: the device.  Kernels run at the launch, or are recorded there and run at a replay. */
+/* Part of simt.h: the device simt, with its memory, copies and captures.
+ *
+ * The functions are those of struct driver (kernels/device.h). Kernels run at their launch. Between capture_begin
+ * and capture_end they are recorded with copies of their arguments, and run at each replay. "Device memory" is host
+ * memory of exactly the requested size, filled with poison. Downloads that were only started reach their destination
+ * at the finish, as late as a GPU may deliver them.
+ *
+ * Errors of the user (a bad seed, too little memory) fill struct error. Wrong use by a caller aborts through CHECK.
+ */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
 #include "kernels/simt/poison.h"
@@ -12,19 +20,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Memory of exactly the requested size, so that AddressSanitizer sees its end. */
+/* An allocation of exactly the requested size, so that AddressSanitizer sees its end. */
 struct simt_block {
     void *p;
     size_t bytes;
 };
 
-/* Recorded launches with their arguments and their scratch. */
+/* A capture: recorded launches with their arguments, and the scratch of each, which it owns. */
 struct simt_graph {
     std::vector<struct simt_call> calls;
     std::vector<struct simt_block> scratch;
 };
 
-/* A started download. */
+/* A started download, with the bytes that the device had at the start. */
 struct started_download {
     void *dst;
     std::vector<char> bytes;
@@ -188,6 +196,7 @@ static void simt_download_finish(struct device *d, int left)
     }
 }
 
+/* simt_record is global: during a capture, the launches of all simt devices of the process are recorded. */
 static void simt_capture_begin(struct device *d)
 {
     state_of(d)->graph = new struct simt_graph();
@@ -206,6 +215,7 @@ static void simt_replay(struct device *d, void *captured)
 {
     d->counts.replays++;
     const struct simt_graph *r = (const struct simt_graph *)captured;
+    /* No launch may rely on scratch of an earlier replay. */
     for (const struct simt_block &s : r->scratch)
         poison(s.p, s.bytes);
     for (const struct simt_call &call : r->calls)
@@ -226,6 +236,7 @@ cudaStream_t cuda_stream(const struct ctx *c)
     return nullptr;
 }
 
+/* Scratch is new and poisoned at every launch. A capture keeps that of each of its launches. */
 void *cuda_scratch(const struct ctx *c, size_t bytes)
 {
     struct simt_state *s = state_of(c->dev);
@@ -245,6 +256,7 @@ int *cuda_counters(const struct ctx *c)
     return state_of(c->dev)->counters;
 }
 
+/* There are no libraries here: all products and attentions run in ambit's own kernels. */
 bool cuda_library_matmul(struct ctx *, struct destination, const struct tensor *, bool, const struct tensor *, bool,
                          const struct tensor *)
 {

@@ -1,3 +1,10 @@
+/*
+ * Stacks and switches of fibers.
+ *
+ * A stack is mapped memory above a guard page, so that an overflow ends the program with a signal and damages nothing.
+ * On x86-64 and AArch64, a switch is a few instructions that save the registers of the calling convention. Other
+ * processors use ucontext.
+ */
 #include "kernels/simt/fiber.h"
 
 #include "kernels/base.h"
@@ -33,7 +40,9 @@ __asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_
         "movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
         "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n"
         ".size simt_switch, .-simt_switch\n");
-enum { SAVED_WORDS = 6, ENTRY_WORD = 6, FRAME_WORDS = 8 };
+/* A new stack looks as if its fiber had just been switched out. It has zeros for the saved registers, then the entry as
+ * the return address. The last word aligns the stack pointer at the entry. */
+enum { ENTRY_WORD = 6, FRAME_WORDS = 8 };
 #elif defined(__aarch64__)
 extern "C" void simt_switch(void **save, void *to) __attribute__((visibility("hidden")));
 __asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_switch,@function\nsimt_switch:\n"
@@ -45,10 +54,12 @@ __asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_
         "ldp x25, x26, [sp, #48]\n ldp x27, x28, [sp, #64]\n ldp x29, x30, [sp, #80]\n"
         "ldp d8, d9, [sp, #96]\n ldp d10, d11, [sp, #112]\n ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
         "add sp, sp, #160\n ret\n.size simt_switch, .-simt_switch\n");
-enum { ENTRY_WORD = 11, FRAME_WORDS = 20 };
+enum { ENTRY_WORD = 11, FRAME_WORDS = 20 }; /* the entry is in the word of the link register, x30 */
 #endif
 
-static struct fiber *previous; /* the fiber that switched last */
+/* The fiber that switched last. The new fiber needs it, because AddressSanitizer reports the bounds of the old stack
+ * only after the switch. */
+static struct fiber *previous;
 
 /* Runs on the new stack and completes the switch for AddressSanitizer, which reports the old stack. */
 void fiber_arrived(struct fiber *now)

@@ -3,6 +3,9 @@
  *
  * AddressSanitizer is told the address of each stack.  With SIMT_TSAN defined, each fiber is a thread to
  * ThreadSanitizer.  A switch then orders nothing: only order_before and a later order_after do.
+ *
+ * A fiber owns its stack from fiber_init to fiber_release.  All fibers of a process belong to one operating-system
+ * thread at a time; simt.cpp holds a lock during a launch.  A stack that cannot be mapped aborts.
  */
 #ifndef KERNELS_SIMT_FIBER_H
 #define KERNELS_SIMT_FIBER_H
@@ -27,12 +30,15 @@ struct fiber {
     void *known;      /* for ThreadSanitizer */
 };
 
-/* Makes a fiber of the calling thread. */
+/* Makes a fiber of the calling thread, on the stack that it has. It is not released. */
 void fiber_adopt(struct fiber *f);
 /* Makes a fiber that calls entry at the first switch to it.  entry begins with fiber_arrived and never returns. */
 void fiber_init(struct fiber *f, void (*entry)(void));
+/* Unmaps the stack of a fiber that does not run. */
 void fiber_release(struct fiber *f);
+/* Saves the calling fiber in `from` and continues `to`. Returns when something switches back to `from`. */
 void fiber_switch(struct fiber *from, struct fiber *to);
+/* Completes the first switch to a fiber. fiber_switch does so at later ones. */
 void fiber_arrived(struct fiber *now);
 
 /* An agent of a fiber, such as a running copy.  To ThreadSanitizer it is a thread without a stack. */

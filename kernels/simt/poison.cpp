@@ -1,3 +1,10 @@
+/*
+ * Poison, and the search for the static shared memory that a kernel uses.
+ *
+ * The linker script shared.ld puts the shared variables of all kernels between two symbols. It does not say which
+ * kernel uses which of them. After blocks 1, 2, 4, 8 and so on of a kernel, a search therefore adds the lines without
+ * poison to the kernel's list. After each block, only the listed lines are poisoned again.
+ */
 #include "kernels/simt/poison.h"
 
 #include <stdint.h>
@@ -23,6 +30,7 @@ struct kernel_memory {
     unsigned blocks;
 };
 
+/* Shared memory has red zones around its variables, which poison may overwrite and the search may read. */
 #define UNSEEN __attribute__((no_sanitize_address))
 
 UNSEEN static void fill(volatile unsigned char *p, size_t bytes)
@@ -36,6 +44,7 @@ UNSEEN static void fill(volatile unsigned char *p, size_t bytes)
         *p++ = value;
 }
 
+/* Returns whether a line still holds nothing but poison. */
 UNSEEN static bool poisoned(const unsigned char *line)
 {
     uint64_t word = 0x0101010101010101u * value, other = 0;
@@ -46,7 +55,7 @@ UNSEEN static bool poisoned(const unsigned char *line)
 
 void poison_choose(unsigned number)
 {
-    value = number % 2 ? 0xff : 0x7e;
+    value = number % 2 ? 0xff : 0x7e; /* as f32: NaN or 8.5e37; as bf16 likewise */
     fill(simt_shared_begin, (size_t)(simt_shared_end - simt_shared_begin));
 }
 
@@ -55,6 +64,7 @@ void poison(void *p, size_t bytes)
     fill((unsigned char *)p, bytes);
 }
 
+/* Adds the lines that a kernel has written to its list, and poisons them. */
 static void learn(struct kernel_memory &u)
 {
     for (unsigned char *line = simt_shared_begin; line < simt_shared_end; line += LINE) {
@@ -76,6 +86,6 @@ void poison_shared(const void *kernel)
     for (const struct memory_range &s : u.spans)
         fill(s.begin, (size_t)(s.end - s.begin));
     u.blocks++;
-    if ((u.blocks & (u.blocks - 1)) == 0)
+    if ((u.blocks & (u.blocks - 1)) == 0) /* a power of two: the search reads all shared memory and is slow */
         learn(u);
 }

@@ -1,7 +1,19 @@
+/*
+ * The scheduler of threads, and their collectives.
+ *
+ * Each thread of a block is a fiber with a stack of its own. Fibers are made once, for the largest block so far, and
+ * call the body of one block after another. One fiber runs at a time, and only give_way switches to another. A switch
+ * therefore needs no lock, and the numbers of simt_seed decide every order.
+ *
+ * A lane of a warp is a bit. A warp has the set of its lanes that may run, and the block that of the warps with such a
+ * lane. Choosing a thread is a search for a set bit. If no thread may run, the host runs. Either the block is done, or
+ * all threads wait at one barrier, which the host opens. In all other cases the threads wait for each other in vain.
+ *
+ * Kernels that break a rule of CUDA end the program through CHECK, with kernel, block, seed, thread and source line.
+ */
 #include "kernels/simt/simt.h"
 
 #include "kernels/base.h"
-#include "kernels/simt/draws.h"
 #include "kernels/simt/fiber.h"
 #include "kernels/simt/poison.h"
 
@@ -19,8 +31,48 @@ extern "C" void __tsan_write_range(void *p, unsigned long bytes);
 #endif
 
 constexpr unsigned MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / SIMT_WARP;
-constexpr unsigned AHEAD = 4;  /* max running collectives of a warp */
-constexpr int COPY_GROUPS = 8; /* max running groups of a thread, for ThreadSanitizer */
+/* Lanes of a warp need not be at the same collective: a lane leaves a shuffle as soon as the lane that it reads has
+ * arrived. The last AHEAD collectives are kept, and next_meeting waits before it reuses one that is still needed. */
+constexpr unsigned AHEAD = 4;
+constexpr int COPY_GROUPS = 8; /* max running groups of copies of a thread, for ThreadSanitizer */
+
+/*
+ * The random order. The numbers are cheap (xorshift) and need not be uniform, only arbitrary and repeatable.
+ */
+
+struct draws {
+    uint64_t state;
+};
+
+static unsigned draw(struct draws *d)
+{
+    d->state ^= d->state << 13;
+    d->state ^= d->state >> 7;
+    d->state ^= d->state << 17;
+    return (unsigned)(d->state >> 16);
+}
+
+/* Begins the series with this number. */
+static struct draws draws_begin(uint64_t seed, uint64_t number)
+{
+    struct draws d = { (seed + 1) * 0x9e3779b97f4a7c15u ^ (number + 1) * 0xbf58476d1ce4e5b9u };
+    d.state = d.state ? d.state : 1;
+    for (int i = 0; i < 4; i++)
+        draw(&d);
+    return d;
+}
+
+static unsigned draw_below(struct draws *d, unsigned n)
+{
+    return (unsigned)((uint64_t)draw(d) * n >> 32);
+}
+
+/* Draws one set bit of the mask, which is not 0. */
+static int draw_bit(struct draws *d, unsigned mask)
+{
+    unsigned by = draw(d) & 31, turned = by ? mask >> by | mask << (32 - by) : mask;
+    return (int)((unsigned)__builtin_ctz(turned) + by) & 31;
+}
 
 struct simt_thread *simt_current;
 dim3 simt_block_index, simt_block_size, simt_grid_size;
@@ -41,14 +93,15 @@ struct simt_fiber {
     struct simt_thread thread;
     struct fiber fiber;
     struct simt_site site;                /* site of the last collective */
-    unsigned round, warp_syncs, barriers; /* collectives of the warp, and of these and of the block's what orders */
+    unsigned round, warp_syncs, barriers; /* passed collectives of the warp, __syncwarp and __syncthreads */
     std::vector<struct async_copy> copies;
-    int group, waited; /* of copies: the one that gathers now, the first not waited for */
+    int group, waited; /* number of the open group of copies, and of the first group that was not waited for */
     struct agent copier;
-    char issued, arrived[COPY_GROUPS]; /* addresses for fiber.h's orders */
+    char issued, arrived[COPY_GROUPS]; /* addresses for order_before and order_after */
 };
 
-/* One collective of a warp: the lanes that arrived, their data, and the lanes that wait. */
+/* One collective of a warp: the lanes that arrived, their data, and the lanes that wait. The slots stay valid after the
+ * collective, because a slow lane may read them while others go on. */
 struct meeting {
     unsigned round, came;
     struct simt_site site;
@@ -86,10 +139,8 @@ static struct {
     struct draws draws;
     unsigned patience; /* a thread gives way voluntarily once in patience + 1 times */
     int early_copies;
-    char begin, end, barrier[2]; /* addresses for fiber.h's orders */
+    char begin, end, barrier[2]; /* addresses for order_before and order_after */
 } simt = {};
-
-/* The random order. */
 
 void simt_seed(uint64_t seed)
 {
@@ -134,7 +185,8 @@ static void arrive(const struct async_copy *c)
     copy_words(c->dst, c->src, (size_t)c->bytes);
 }
 
-/* Lets one of the pending copies arrive, or none. */
+/* Lets one of the pending copies arrive, or none. A kernel that reads the destination before its wait sees old bytes in
+ * some runs and new ones in others. */
 static void arrive_some(void)
 {
     struct simt_fiber *f = fiber_of((int)draw_below(&simt.draws, (unsigned)simt.threads));
@@ -167,7 +219,8 @@ static void give_way(struct fiber *from)
         fiber_switch(from, to);
 }
 
-/* A point at which a thread may be switched out. */
+/* A point at which a thread may be switched out. simt.patience is a mask: with 7, one of eight calls switches, and with
+ * all bits set hardly any. Frequent switches interleave threads closely, rare ones let a thread run far ahead. */
 static void pause(struct simt_thread *t)
 {
     if (!(draw(&simt.draws) & simt.patience))
@@ -188,6 +241,8 @@ void simt_sync_block(struct simt_site site)
 {
     struct simt_thread *t = simt_current;
     struct warp *w = warp_of(t);
+    /* Barriers alternate between two addresses. Otherwise a thread that arrives at the next barrier early would seem
+     * ordered before threads that have not left this one. */
     char *order = &simt.barrier[t->fiber->barriers++ % 2];
 
     order_before(order);
@@ -198,7 +253,8 @@ void simt_sync_block(struct simt_site site)
     order_after(order);
 }
 
-/* Waits for the first needed lane that has not arrived, or makes the lane runnable. */
+/* Makes the lane wait for the first needed lane that has not arrived, or makes it runnable. Waiting for one lane at a
+ * time is enough: when that lane arrives, this function is called again. */
 static void wait_or_run(struct warp *w, struct meeting *m, int lane)
 {
     unsigned missing = m->wants[lane] & ~m->came;
@@ -216,6 +272,7 @@ static void wait_for(struct simt_thread *t, struct meeting *m, unsigned lanes)
     give_way(&t->fiber->fiber);
 }
 
+/* Notes the arrival of a lane, and wakes the lanes that wait for it. */
 static void come(struct simt_thread *t, struct meeting *m)
 {
     unsigned waiting = m->waits_for[t->lane];
@@ -281,7 +338,12 @@ void simt_sync_warp(unsigned mask, struct simt_site site)
 void simt_copy_start(void *dst, const void *src, int bytes)
 {
     struct simt_fiber *f = simt_current->fiber;
+    /* Half of the copies arrive only at their wait. The others arrive at once, or at some switch before the wait. Until
+     * then the destination is poisoned. */
     struct async_copy c = { dst, src, bytes, f->group, draw(&simt.draws) % 4 < 2 };
+
+    /* To ThreadSanitizer, the copier is a thread of its own: it starts after the issue, and only the wait for its group
+     * orders its accesses before those of the kernel. */
 
 #ifdef SIMT_TSAN
     if (!f->copier.known)
@@ -326,6 +388,8 @@ void simt_copy_wait(int pending)
 
 /* Threads. */
 
+/* The entry of every fiber. It runs one block, waits as finished until the next block makes it runnable, and never
+ * returns. */
 static void fiber_main(void)
 {
     struct simt_fiber *f = simt_current->fiber;
@@ -365,7 +429,8 @@ static void prepare_threads(dim3 block)
 
 /* Blocks. */
 
-/* Checks that all lanes of a warp have passed the same collectives. */
+/* Checks that all lanes of a warp have passed the same number of collectives. That the collectives were the same was
+ * checked at each of them. */
 static void check_rounds(void)
 {
     for (int i = 0; i < simt.threads; i++) {
@@ -376,7 +441,8 @@ static void check_rounds(void)
     }
 }
 
-/* All threads wait, either for the same barrier or forever. */
+/* Opens the barrier. No thread may run here. All of them must therefore wait at one __syncthreads; anything else would
+ * hang a GPU, or is undefined there. */
 static void release_barrier(void)
 {
     const struct simt_fiber *first = fiber_of(0);
@@ -412,7 +478,7 @@ static bool all_left(void)
 
 static void prepare_block(void)
 {
-    static const unsigned patience[] = { 7, 63, 1023, 0xffffffffu };
+    static const unsigned patience[] = { 7, 63, 1023, 0xffffffffu }; /* masks, see pause */
     simt.patience = patience[draw(&simt.draws) % 4];
     simt.warp_now = 0;
     for (int i = 0; i < simt.warps; i++) {
@@ -428,6 +494,8 @@ static void prepare_block(void)
         fiber_of(i)->round = fiber_of(i)->barriers = 0; /* the threads of an earlier, smaller block have passed more */
 }
 
+/* Runs one block. Dynamic shared memory is allocated with exactly the requested size, so that AddressSanitizer finds
+ * accesses behind it. */
 static void run_block(void)
 {
     simt_dynamic_shared = (unsigned char *)xmalloc(simt.call->shared);
@@ -460,7 +528,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* Runs all blocks, in steps that are coprime to their number. */
+/* Runs all blocks in an arbitrary order. Steps that are coprime to the number of blocks reach each block once, without
+ * a list of the blocks. */
 static void run_blocks(dim3 grid)
 {
     uint64_t n = (uint64_t)grid.x * grid.y * grid.z, by = draw(&simt.draws) % n, at = draw(&simt.draws) % n;
