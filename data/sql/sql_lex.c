@@ -290,7 +290,6 @@ int sql_error(struct error *err, const char *text, int begin, const char *fmt, .
 struct line {
     char *text;
     size_t n;
-    bool normal;
 };
 
 /* --- Statements on one line --- */
@@ -321,7 +320,7 @@ static bool is_tight(const char *sql, const struct sql_token *before, const stru
 
 static void put(struct line *l, const char *sql, const struct sql_token *t)
 {
-    bool lowers = l->normal && !is_quoted(t, sql[t->begin]);
+    bool lowers = !is_quoted(t, sql[t->begin]);
 
     for (int i = t->begin; i < t->end; i++)
         l->text[l->n++] = (char)(lowers ? tolower((unsigned char)sql[i]) : sql[i]);
@@ -335,13 +334,13 @@ static void put_rest(struct line *l, const char *rest)
         l->n--;
 }
 
-static char *write_line(const char *sql, bool normal)
+char *sql_normal_line(const char *sql)
 {
-    struct line l = { .text = xmalloc(strlen(sql) + 1), .normal = normal };
+    struct line l = { .text = xmalloc(strlen(sql) + 1) };
     struct sql_token before = { 0 }, t;
 
     for (int i = 0; (i = sql_lex_next(sql, i, &t)), t.kind != TOKEN_END; before = t) {
-        if (l.n && t.begin > before.end && !(normal && is_tight(sql, &before, &t)))
+        if (l.n && t.begin > before.end && !is_tight(sql, &before, &t))
             l.text[l.n++] = ' ';
         if (t.kind == TOKEN_ILLEGAL) {
             put_rest(&l, sql + t.begin);
@@ -349,18 +348,8 @@ static char *write_line(const char *sql, bool normal)
         }
         put(&l, sql, &t);
     }
-    while (normal && before.kind == TOKEN_SEMICOLON && l.n && strchr("; ", l.text[l.n - 1]))
+    while (before.kind == TOKEN_SEMICOLON && l.n && strchr("; ", l.text[l.n - 1]))
         l.n--;
     l.text[l.n] = '\0';
     return l.text;
-}
-
-char *sql_one_line(const char *sql)
-{
-    return write_line(sql, false);
-}
-
-char *sql_normal_line(const char *sql)
-{
-    return write_line(sql, true);
 }

@@ -85,13 +85,10 @@ const char *sql_keyword_text(int token_kind);
 /* Letters, digits, _, $ and every byte above ASCII are name characters. A name cannot start with a digit or $. */
 bool sql_is_name_char(unsigned char c);
 
-/* Writes a statement on one line. Tokens are copied byte for byte, so line ends within strings and quoted names stay.
- * White space and comments between tokens become one blank. After the first illegal token, the rest is copied with
- * blanks for line ends. The caller frees the text. */
-char *sql_one_line(const char *sql);
-
-/* Like sql_one_line, in AmbiQT's normal form (ambiqt_normalize): lower case, no final semicolon, no blank before a
- * comma, inside parentheses or after the name of an aggregate. Quoted text is kept. The caller frees the text. */
+/* Writes a statement on one line, in AmbiQT's normal form (ambiqt_normalize): lower case, no final semicolon, no blank
+ * before a comma, inside parentheses or after the name of an aggregate. White space and comments between tokens become
+ * one blank. Quoted text is copied byte for byte, line ends included. After the first illegal token, the rest is copied
+ * with blanks for line ends. The caller frees the text. */
 char *sql_normal_line(const char *sql);
 
 #endif

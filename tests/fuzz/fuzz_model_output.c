@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef void parse(struct text_items *out, const char *answer, bool published);
 
@@ -40,7 +41,7 @@ static void review(struct text_items *out, const char *answer, bool published)
 
 static void check_line(const char *text)
 {
-    char *line = sql_one_line(text);
+    char *line = sql_normal_line(text);
     struct sql_token a, b;
 
     for (int i = 0, k = 0;;) {
@@ -48,8 +49,10 @@ static void check_line(const char *text)
         k = sql_lex_next(line, k, &b);
         if (a.kind <= TOKEN_ILLEGAL)
             break;
+        if (a.kind == TOKEN_SEMICOLON && b.kind == TOKEN_END) /* the normal form drops those at the end */
+            continue;
         CHECK(a.kind == b.kind && a.end - a.begin == b.end - b.begin &&
-                  memcmp(text + a.begin, line + b.begin, (size_t)(a.end - a.begin)) == 0,
+                  strncasecmp(text + a.begin, line + b.begin, (size_t)(a.end - a.begin)) == 0,
               "token at %d of %s is another in %s", a.begin, text, line);
     }
     free(line);
