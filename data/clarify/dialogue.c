@@ -195,7 +195,7 @@ static enum stop_reason before_asking(const struct dialogue *d)
 {
     double best = d->now.p[posterior_best(&d->now)];
 
-    if (d->now.p_none > best && (d->now.p_none > d->prior.p_none || d->now.p_none > 0.5))
+    if (d->now.p_none > best && (d->now.p_none > d->prior.p_none || (d->now.p_none > 0.5 && !d->rules.ask_first)))
         return STOP_ESCALATE;
     if (best >= d->rules.confidence)
         return STOP_CONFIDENT;

@@ -38,10 +38,11 @@ struct dialogue_rules {
     double min_gain;   /* minimum of posterior_gain_supported(), in bits */
     int max_turns;
     double worth, second; /* value of a correct answer, and cost of a second of the user's time; second 0: ignored */
-    bool fallback; /* ask the last attribute, the fallback question, only if no other reaches min_gain, and not if the
-                         answers settle it already */
-    bool repeat;   /* attributes may be asked about again */
-    uint64_t seed; /* seed of STRATEGY_RANDOM */
+    bool fallback;  /* ask the last attribute, the fallback question, only if no other reaches min_gain, and not if the
+                          answers settle it already */
+    bool ask_first; /* escalate after an answer only, although most likely no candidate is meant */
+    bool repeat;    /* attributes may be asked about again */
+    uint64_t seed;  /* seed of STRATEGY_RANDOM */
 };
 extern const struct dialogue_rules dialogue_rules_default;
 

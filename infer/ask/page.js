@@ -284,6 +284,7 @@ function showStatement(line) {
     const title = !line.wording ? 'Result' : (line.ask ? 'Likeliest so far: ' : 'Result: ') + line.wording;
     if (!rewritten) parts.unshift(make('h2', title, { id: 'outcome', tabindex: '-1' }));
     if (line.confidence !== undefined) parts.push(note(Math.floor(100 * line.confidence + 1e-6) + ' % sure'));
+    if (line.auto && !line.ask && !line.turns.length) parts.push(note(line.auto.why));
     return parts;
 }
 function showResult(line) {

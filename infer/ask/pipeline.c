@@ -10,6 +10,7 @@
 #include "data/synth/sql_exchange.h"
 #include "infer/clarify/evidence_files.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -545,7 +546,7 @@ static json_t *parse_question(struct pipeline *a, const json_t *record, bool aga
         json_object_set(o, "schema", json_object_get(record, "schema"));
     json_t *line = parser_candidates(&a->parser, o, again, where, err);
     json_decref(o);
-    if (line)
+    if (line && isnan(a->q->clarify.auto_choice)) /* else they are repaired */
         drop_broken(line);
     return line;
 }

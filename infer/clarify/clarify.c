@@ -7,6 +7,7 @@
 #include "infer/clarify/simulate.h"
 #include "infer/clarify/wordings.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { ARENA_BYTES = 256 << 20 }; /* for the trees of a record's statements; unused pages are never touched */
@@ -28,6 +29,7 @@ const struct clarify_request clarify_request_default = { .out = "-",
                                                          .strategy = STRATEGY_EIG,
                                                          .noise = 0.05,
                                                          .confidence = 2,
+                                                         .auto_choice = NAN,
                                                          .min_gain = 0.05,
                                                          .max_turns = 3,
                                                          .seed = 1,
@@ -39,7 +41,9 @@ void clarify_settings_init(struct clarify_settings *s, const struct clarify_requ
     *s = (struct clarify_settings){ .rules = dialogue_rules_default, .noise = q->noise };
     s->rules.strategy = q->strategy;
     s->rules.max_turns = (int)q->max_turns;
-    s->rules.confidence = q->confidence;
+    s->auto_choice = !isnan(q->auto_choice);
+    s->rules.confidence = s->auto_choice ? q->auto_choice : q->confidence;
+    s->rules.ask_first = s->auto_choice;
     s->rules.min_gain = q->min_gain;
     s->rules.second = q->second_cost;
     s->rules.repeat = q->repeat;

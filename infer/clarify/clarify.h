@@ -21,6 +21,7 @@ struct clarify_request {
     double noise, confidence, min_gain, second_cost;
     int64_t max_turns;
     bool repeat;        /* attributes may be asked about again */
+    double auto_choice; /* choose without a user at this probability, in place of confidence; NAN: do not */
     bool simulate;      /* run dialogues about each "gold"; the last line has the metrics */
     const char *memory; /* file of the user's choices (choice_memory.h), or NULL */
     const char *report; /* report.html that compares all strategies, or NULL */

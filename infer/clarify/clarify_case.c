@@ -1,5 +1,7 @@
 #include "infer/clarify/clarify_case.h"
 
+#include "data/clarify/auto_choice.h"
+#include "data/clarify/repair.h"
 #include "data/eval/candidate_list.h"
 #include "infer/clarify/recall.h"
 #include "infer/clarify/wordings.h"
@@ -148,6 +150,95 @@ static void clarify_merge_results(struct clarify_case *c, struct exec_db *db, ui
         c->not_compared = xstrdup(c->equivalence.broken);
 }
 
+/* Merges candidates with the same rows on the database.  Empty results stay apart: no rows prove nothing. */
+static void merge_rows(struct clarify_case *c)
+{
+    int group[POSTERIOR_MAX] = { 0 };
+
+    for (int i = 0; i < c->prior.n; i++) {
+        group[i] = i;
+        for (int k = 0; k < i && c->signatures[i] && c->signatures[i]->result.n && group[i] == i; k++)
+            if (group[k] == k && c->signatures[k] && exec_signature_gives(c->signatures[i], c->signatures[k]))
+                group[i] = k;
+    }
+    regroup(c, group);
+}
+
+/* The change that made a statement, or NULL if it is a candidate of the record. */
+static const char *change_of(const struct clarify_case *c, const char *sql)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(c->repaired, i, item)
+    {
+        if (strcmp(json_string_value(json_object_get(item, "sql")), sql) == 0)
+            return json_string_value(json_object_get(item, "change"));
+    }
+    return NULL;
+}
+
+/* Numbers of the candidates that were merged into candidate i. */
+static json_t *numbers_json(const struct clarify_case *c, int i)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; k < c->n_candidates; k++)
+        if (c->candidates[k].owner == i)
+            json_array_append_new(list, json_integer(c->candidates[k].number));
+    return list;
+}
+
+/* Describes a choice, with the groups in the order of the candidates. */
+static json_t *choice_json(struct auto_choice *choice, struct clarify_case *c, const struct auto_group *groups)
+{
+    const char *why = auto_choice_why(choice), *change = change_of(c, groups[choice->best].sql);
+    json_t *list = json_array();
+
+    if (change)
+        why = strings_printf(&c->words, "%s It was repaired: %s.", why, change);
+    for (int i = 0; i < c->prior.n; i++)
+        for (int g = 0; g < choice->n; g++)
+            if (groups[g].sql == c->sql[i])
+                json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "sql", c->sql[i], "candidates",
+                                                      numbers_json(c, i), "vote", clarify_rounded(groups[g].vote), "p",
+                                                      clarify_rounded(choice->p[g]), "evidence",
+                                                      auto_choice_features(choice, g)));
+    return json_pack("{s:o, s:o, s:s, s:o, s:O}", "p", clarify_rounded(choice->p[choice->best]), "none_of_the_above",
+                     clarify_rounded(choice->p_none), "why", why, "groups", list, "repaired", c->repaired);
+}
+
+/* Replaces the probabilities of the candidates by those of their evidence. */
+static void weigh(struct clarify_case *c, const char *question, struct exec_db *db, struct arena *scratch)
+{
+    const struct auto_question q = { .text = question, .schema = c->schema, .db = db, .scratch = scratch };
+    struct auto_group groups[POSTERIOR_MAX];
+    struct auto_choice choice;
+    int same[POSTERIOR_MAX], n = c->prior.n;
+
+    for (int i = 0; i < n; i++) {
+        same[i] = i;
+        groups[i] = (struct auto_group){ .sql = c->sql[i],
+                                         .result = c->signatures[i] ? &c->signatures[i]->result : NULL,
+                                         .vote = c->p[i],
+                                         .repaired = change_of(c, c->sql[i]) != NULL };
+    }
+    auto_choice_make(&choice, &q, groups, n);
+    memcpy(c->p, choice.p, (size_t)n * sizeof *c->p);
+    c->prior.p_none = choice.p_none;
+    regroup(c, same);
+    c->auto_choice = choice_json(&choice, c, groups);
+    auto_choice_release(&choice);
+}
+
+/* Chooses among the candidates as far as that is possible without a user. */
+static void choose_without_user(struct clarify_case *c, const struct clarify_settings *settings, struct arena *scratch)
+{
+    if (settings->db)
+        merge_rows(c);
+    weigh(c, c->question, settings->db, scratch);
+}
+
 void clarify_forget_results(struct clarify_case *c)
 {
     for (int i = 0; i < c->prior.n; i++) {
@@ -266,6 +357,8 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
         json_object_set(more, "recalled", c->recalled);
     if (more && json_array_size(c->wordings_rejected))
         json_object_set(more, "wordings_rejected", c->wordings_rejected);
+    if (more && c->auto_choice)
+        json_object_set(more, "auto", c->auto_choice);
     if (!more || (fallback && json_object_set_new(more, "fallback_question", fallback)) ||
         json_object_update(out, more)) {
         json_decref(more);
@@ -305,6 +398,27 @@ static int read_forms(struct clarify_case *c, struct candidate *list, int n, str
     return kept;
 }
 
+/* Adds the repaired statement of each of the first candidates that has one, numbered after those of the record.  It
+ * takes the probability of a statement that cannot be run, and half of that of a statement without rows.  Returns the
+ * new number of candidates. */
+static int repair_list(struct clarify_case *c, struct candidate *list, int n, struct exec_db *db, struct arena *scratch)
+{
+    int all = n, looked = n < COMPARED ? n : COMPARED;
+
+    for (int i = 0; i < looked && all < POSTERIOR_MAX; i++) {
+        struct repair r;
+        if (!repair_statement(&r, list[i].sql, c->schema, db, scratch, &c->words))
+            continue;
+        double share = r.failed ? 1 : 0.5;
+        list[all] = (struct candidate){ .sql = r.sql, .p = list[i].p * share, .number = all };
+        all++;
+        list[i].p *= 1 - share;
+        json_array_append_new(
+            c->repaired, json_pack("{s:i, s:s, s:s}", "candidate", list[i].number, "sql", r.sql, "change", r.change));
+    }
+    return all;
+}
+
 static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -315,8 +429,8 @@ static int compare_candidates(const void *a, const void *b)
 }
 
 /* Reads the candidates, the most probable first.  Returns -1 when the list cannot be read. */
-static int read_list(struct clarify_case *c, const json_t *record, struct arena *scratch, const char *where,
-                     struct error *err)
+static int read_list(struct clarify_case *c, const json_t *record, const struct clarify_settings *settings,
+                     struct arena *scratch, const char *where, struct error *err)
 {
     struct candidate list[POSTERIOR_MAX];
     struct candidate_list read;
@@ -329,6 +443,8 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
     candidate_list_release(&read);
     if (n < 0)
         return -1;
+    if (settings->auto_choice && settings->db)
+        n = repair_list(c, list, n, settings->db, scratch);
     n = read_forms(c, list, n, scratch);
     if (n)
         qsort(list, (size_t)n, sizeof *list, compare_candidates);
@@ -393,11 +509,12 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     c->elements = json_object_get(record, "element_choices") != NULL;
     c->rejected = json_array();
     c->distinguished = json_array();
+    c->repaired = json_array();
     c->wordings_rejected = json_array();
     c->recalled = json_array();
     if (!(c->question = json_get_string(record, "question", where, err)))
         return -1;
-    if (read_list(c, record, scratch, where, err))
+    if (read_list(c, record, settings, scratch, where, err))
         return -1;
     clarify_merge_forms(c);
     if (c->prior.n == 0)
@@ -405,6 +522,8 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                          json_string_value(json_object_get(json_array_get(c->rejected, 0), "error")));
     if (settings->db)
         clarify_merge_results(c, settings->db, settings->rules.seed);
+    if (settings->auto_choice)
+        choose_without_user(c, settings, scratch);
     if (evidence_read(&c->evidence, record, schema, where, err))
         return -1;
     find_questions(c, settings);
@@ -429,7 +548,9 @@ void clarify_case_release(struct clarify_case *c)
     json_decref(c->rejected);
     json_decref(c->distinguished);
     json_decref(c->recalled);
-    c->rejected = c->distinguished = c->wordings_rejected = c->recalled = NULL;
+    json_decref(c->auto_choice);
+    json_decref(c->repaired);
+    c->rejected = c->distinguished = c->wordings_rejected = c->recalled = c->auto_choice = c->repaired = NULL;
     c->wordings = NULL;
     c->not_compared = NULL;
     c->prior.n = 0;

@@ -6,6 +6,11 @@
  * form are merged. With a database, candidates with the same results on it and on perturbed copies are merged too.  A
  * candidate that cannot be read is listed as rejected, and its probability is added to none of the above.
  *
+ * With clarify_settings.auto_choice, statements that fail or return no rows get a repaired candidate (repair.h).
+ * Candidates
+ * with the same rows on the database alone are merged as well, unless there are no rows.  The evidence of auto_choice.h
+ * then sets the probabilities.
+ *
  * A case owns everything but the record, the schema and the database.
  */
 #ifndef INFER_CLARIFY_CLARIFY_CASE_H
@@ -58,6 +63,8 @@ struct clarify_case {
     struct question_wording *wordings; /* [attributes.n], or NULL */
     json_t *wordings_rejected;         /* [{"attribute", "error"}] */
     json_t *recalled;                  /* choices of the memory that answer questions (recall.h) */
+    json_t *repaired;                  /* [{"candidate", "sql", "change"}] of repair.h */
+    json_t *auto_choice;               /* evidence for the choice without a user (auto_choice.h); or NULL */
     bool elements;                     /* each candidate stands for an element of the schema, by "element_choices" */
 };
 
@@ -74,6 +81,7 @@ struct wordings;
 struct clarify_settings {
     struct dialogue_rules rules;
     double noise;
+    bool auto_choice; /* replace the probabilities of candidates by those of auto_choice.h */
     struct exec_db
         *db; /* of the record, borrowed: candidates that give the same there and on copies are one; or NULL */
     struct wordings *wordings;    /* borrowed; or NULL */

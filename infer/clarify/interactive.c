@@ -322,6 +322,16 @@ static const char *why_it_ends(enum stop_reason why)
     return reasons[why];
 }
 
+/* Shows the evidence of a statement that was chosen without a question. */
+static void show_evidence(const struct conversation *t)
+{
+    const json_t *record = json_object_get(t->session->value, "record");
+    const char *why = json_string_value(json_object_get(json_object_get(record, "auto"), "why"));
+
+    if (why && !t->session->current.dialogue.n_turns)
+        screen_print(&t->screen, "        ", "        ", why);
+}
+
 static void show_result(const struct conversation *t)
 {
     struct session *s = t->session;
@@ -340,6 +350,7 @@ static void show_result(const struct conversation *t)
     screen_print(
         &t->screen, "        ", "        ",
         strings_printf(&s->current.words, "%d %% sure; %s.", (int)(100 * now->p[best] + 1e-6), why_it_ends(s->why)));
+    show_evidence(t);
     if (t->show_rows)
         t->show_rows(t->user, &t->screen, s->current.sql[best]);
 }

@@ -11,7 +11,8 @@ enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
     "id",    "db_id", "question", "candidates",  "none_of_the_above", "ambiguous",      "type",          "alternatives",
-    "score", "spans", "schema",   "regenerated", "element_choices",   "element_choice", "element_turns", "ambiguities"
+    "score", "spans", "schema",   "regenerated", "element_choices",   "element_choice", "element_turns", "ambiguities",
+    "auto"
 };
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
@@ -107,6 +108,8 @@ static int read_record(struct session *s, struct session_context *d, bool fresh,
     settings.wordings = d->settings.wordings;
     settings.memory = fresh ? d->settings.memory : NULL;
     bool compare = fresh && !json_object_get(record, "element_choices");
+    settings.auto_choice = compare && d->settings.auto_choice;
+    settings.rules.ask_first = json_object_get(record, "auto") != NULL;
     if ((compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
@@ -157,6 +160,8 @@ static void condense(json_t *record, const struct clarify_case *c)
     json_object_set_new(record, "candidates", list);
     json_object_set_new(record, "none_of_the_above", json_real(c->prior.p_none));
     json_object_set(record, "rejected", c->rejected);
+    if (c->auto_choice)
+        json_object_set(record, "auto", c->auto_choice);
 }
 
 static void put_into_words(struct session *s)
@@ -508,8 +513,9 @@ json_t *session_json(struct session *s)
     int best = posterior_best(now);
     bool open = s->why == STOP_NOT;
 
-    return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:o*, s:O}", "ask",
-                     open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
+    return json_pack("{s:o, s:s?, s:O*, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:o*, s:O}", "ask",
+                     open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "auto",
+                     json_object_get(json_object_get(s->value, "record"), "auto"), "entropy",
                      clarify_rounded(posterior_entropy(now)), "none_of_the_above", clarify_rounded(now->p_none),
                      "eliminated", s->eliminated, "plausible", session_plausible(s), "best", c->sql[best], "wording",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",

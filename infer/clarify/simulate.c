@@ -91,6 +91,8 @@ static int find_by_results(struct truth *t, struct clarify_case *c, const char *
         }
     if (t->candidate < 0)
         t->candidate = first_of(t->same, c->prior.n);
+    if (t->candidate < 0 && c->auto_choice)
+        t->candidate = first_of(t->gives, c->prior.n);
     exec_signature_release(&gold);
     return rc;
 }
@@ -812,6 +814,17 @@ static void remember(struct simulator *s, const json_t *record, size_t gold, jso
         json_array_set_new(s->transcripts, place, o);
 }
 
+/* Indices of the candidates that give the gold's rows, or are the gold. */
+static json_t *right_groups(const struct truth *t, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        if (t->gives[i] || t->same[i])
+            json_array_append_new(list, json_integer(i));
+    return list;
+}
+
 /* Runs the request's strategy last, so that the case holds its dialogue. */
 static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
                         const struct truth *t)
@@ -831,6 +844,8 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
                                  "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
     if (o.executed)
         json_object_set_new(dialogue, "execution_match", json_boolean(o.gives[o.turns]));
+    if (k->auto_choice)
+        json_object_set_new(dialogue, "right_groups", right_groups(t, k->prior.n));
     if (s->request->report)
         remember(s, record, gold, dialogue);
     return dialogue;
@@ -843,6 +858,8 @@ int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *
     json_t *list = json_array();
 
     json_object_set_new(out, "dialogues", list);
+    if (k->auto_choice)
+        json_object_set(out, "auto", k->auto_choice);
     for (size_t i = 0; i < json_array_size(golds); i++) {
         struct error bad = { 0 };
         struct truth t;

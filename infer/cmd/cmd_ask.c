@@ -19,7 +19,7 @@ struct ask_options {
 };
 
 static const struct ask_options defaults = { .ask = {
-    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1,
+    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .auto_choice = NAN, .min_gain = 0.05, .max_turns = 3, .seed = 1,
                  .lm = ENDPOINT_DEFAULTS("lm") },
     .parser_strategy = -1,
     .server = ENDPOINT_DEFAULTS("parser"),
@@ -67,6 +67,8 @@ static const struct option table[] = {
                "maximum number of questions of a dialogue"),
     REAL_OPTION("confidence", AT(clarify.confidence), "P", 0, 2,
                 "stop at a statement of this probability; above 1: never"),
+    REAL_OPTION("auto", AT(clarify.auto_choice), "P", 0, 1,
+                "choose by evidence, and ask the user only below this probability (default: always ask)"),
     REAL_OPTION("min-gain", AT(clarify.min_gain), "BITS", 0, 100, "stop at an expected information gain below this"),
     STRING_OPTION("lm", AT(clarify.lm.url), "URL", ENDPOINT_URL_HELP "; its language model words the questions"),
     STRING_OPTION("lm-model", AT(clarify.lm.model), "NAME",
@@ -143,6 +145,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--token-file and --allow-origin: expected --serve as well";
     if (q->parser && c->candidates)
         return "--parser and --candidates cannot be used together";
+    if (!isnan(c->auto_choice) && (q->rewrite || c->confidence != defaults.ask.clarify.confidence))
+        return "--auto: expected neither --rewrite nor --confidence";
     if (q->rewrite && (q->parser || c->candidates || c->simulate))
         return "--rewrite asks about tables and columns: expected none of --parser, --candidates and --simulate";
     if (q->rewrite && without_detector(q) && !q->tagger)

@@ -8,6 +8,7 @@
 #include "infer/lm/complete.h"
 #include "infer/lm/wording_completer.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct clarify_request, field)
@@ -30,6 +31,8 @@ static const struct option table[] = {
     REAL_OPTION("noise", AT(noise), "P", 0, 0.5, "expected rate of user errors"),
     INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "maximum number of questions of a dialogue"),
     REAL_OPTION("confidence", AT(confidence), "P", 0, 2, "stop at a statement of this probability; above 1: never"),
+    REAL_OPTION("auto", AT(auto_choice), "P", 0, 1,
+                "choose by evidence, and ask the user only below this probability (default: always ask)"),
     REAL_OPTION("min-gain", AT(min_gain), "BITS", 0, 100, "stop at an expected information gain below this"),
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth, at C a second; 0: never"),
@@ -77,6 +80,8 @@ static const char *misused(const struct clarify_request *q)
         return "--memory and --simulate cannot be used together";
     if (q->report && !q->simulate)
         return "--report: expected --simulate as well";
+    if (!isnan(q->auto_choice) && q->confidence != clarify_request_default.confidence)
+        return "--auto and --confidence cannot be used together";
     if (q->write_wordings && (q->interactive || q->serve || q->simulate || q->wordings || !is_standard_input(q->out)))
         return "--write-wordings: expected none of --out, --wordings, --simulate, --interactive and --serve-stdio";
     if ((q->wording_dir || q->lm.url) && (q->write_wordings || q->wordings))

@@ -3,6 +3,7 @@
 
 #include "infer/clarify/serve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@ static struct session_context context; /* its records bring their schema along *
 
 static void open_context(void)
 {
-    static const struct clarify_request q = { .noise = 0.05, .confidence = 0.95, .min_gain = 0.05, .max_turns = 5 };
+    static const struct clarify_request q = {
+        .noise = 0.05, .confidence = 0.95, .auto_choice = NAN, .min_gain = 0.05, .max_turns = 5
+    };
     struct error err;
 
     CHECK(session_context_open(&context, &q, &err) == 0, "%s", err.text);
