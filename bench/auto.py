@@ -1,0 +1,426 @@
+"""Fits and measures the choice without a user, ambit-infer clarify --auto.
+
+Candidates: AmbiQT's published predictions of types J and P, on the databases of ambit-data ambiguate --materialise;
+DFPL's published predictions; AMBROSIA's gold interpretations; and Spider's questions, whose gold statements are mutated
+by a simulated parser.  Every second database of AmbiQT, DFPL and AMBROSIA is for fitting, and Spider's training
+questions are; the other databases, and Spider's dev questions on the other databases of AmbiQT, are held out.
+
+fit prints the table of weights for data/clarify/auto_choice.c.  --drop leaves features out, to see what each brings.
+measure prints the execution accuracy of the first candidate, of the vote by execution signature, and of --auto P with
+questions per dialogue.  "vote P" asks where no statement has the share P of the votes: clarify --confidence P.  Intervals
+are 95 % of a bootstrap over databases.
+
+usage: auto.py make|fit|measure BIN_DIR SHARED_DATA [--out DIR] [--drop FEATURE,...]
+"""
+import argparse
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+
+import numpy
+
+from runner import work
+
+p = argparse.ArgumentParser()
+p.add_argument("step", choices=["make", "fit", "measure"])
+p.add_argument("bin")
+p.add_argument("data")
+p.add_argument("--out", default=work + "/auto", help="folder for candidates, databases and dialogues")
+p.add_argument("--drop", default="", help="fit: features to leave out")
+a = p.parse_args()
+os.makedirs(a.out, exist_ok=True)
+SYSTEMS = "chatgpt", "logical-beam", "t5-3b-bw10"
+KINDS = {"J": ("join-ambiguity", "tbl-split"), "P": ("precomputed-aggregates", "tbl-agg")}
+SPIDER = {"fit": ("train_spider.json", 2000), "test": ("dev.json", 1034)}
+SAMPLES = 10
+LEAST = 0.0002  # nats
+
+
+def path(name):
+    return os.path.join(a.out, name)
+
+
+def run(*command):
+    """Runs a program; accepts exit code 7: some records failed."""
+    print("$ " + " ".join(command), file=sys.stderr, flush=True)
+    r = subprocess.run([os.path.join(a.bin, command[0]), *command[1:]], stderr=subprocess.PIPE, text=True)
+    if r.returncode not in (0, 7):
+        sys.exit(r.stderr)
+
+
+def read(name):
+    return [json.loads(line) for line in open(name)]
+
+
+def write(name, records):
+    with open(path(name), "w") as f:
+        f.writelines(json.dumps(x) + "\n" for x in records)
+
+
+# --- Candidates ---
+
+def halves(names):
+    """Every second database, by name, is for fitting."""
+    return {name: ("fit", "test")[i % 2] for i, name in enumerate(sorted(set(names)))}
+
+
+def divide(name, records, half):
+    for part in "fit", "test":
+        write("%s.%s.jsonl" % (name, part), [x for x in records if half[x["base"]] == part])
+
+
+def make_ambiqt():
+    run("ambit-data", "ambiguate", "--spider", a.data + "/spider", "--db", a.data + "/spider/db", "--generator", "ambiqt",
+        "--synonyms", a.data + "/ambiqt/two_col_synonyms.json", "--table-synonyms", a.data + "/ambiqt/two_tbl_synonyms.json",
+        "--kinds", "J,P", "--materialise", path("ambiqt-db"), "--force", "-o", path("ambiqt.jsonl"))
+    made = read(path("ambiqt.jsonl"))
+    half = halves(x["db_id"] for x in made)
+    for kind, (folder, gold) in KINDS.items():
+        own = [x for x in made if x["type"] == kind]
+        for system in SYSTEMS:
+            run("ambit-data", "candidates", "--from", "ambiqt-output", "%s/ambiqt/outputs/%s/%s.json" % (a.data, folder, system),
+                "--gold", "%s/ambiqt/%s.validation.jsonl" % (a.data, gold), "--schema", a.data + "/spider/tables.json",
+                "-o", path("raw.jsonl"))
+            records = [x for x in read(path("raw.jsonl")) if "candidates" in x]
+            for x in records:
+                source = own[int(x["id"].split("-")[1])]
+                assert source["question"] == x["question"], x["id"]
+                x.update(base=x["db_id"], db_id=source["db_file"][:-len(".sqlite")], gold=[source["query1"], source["query2"]],
+                         candidates=[{"sql": c["sql"], "p": c["p"]} for c in x["candidates"]])
+                del x["schema"]
+            divide("ambiqt-%s-%s" % (kind, system), records, half)
+    return half
+
+
+def make_ambrosia():
+    half = None
+    for name, source in (("ambrosia", "ambrosia/questions_validation.jsonl"),
+                         ("dfpl", "dfpl/gemma2_ambrosia_resplit_validation.json")):
+        run("ambit-data", "candidates", "--from", name, a.data + "/" + source, "-o", path("raw.jsonl"))
+        records = [dict(x, base=x["db_id"]) for x in read(path("raw.jsonl"))]
+        half = half or halves(x["db_id"] for x in records)
+        divide(name, records, half)
+
+
+# --- A simulated parser, which mutates Spider's gold statements ---
+
+TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|<=|>=|!=|<>|\S")
+AGGREGATES = "count", "sum", "avg", "min", "max"
+
+
+def swap_column(rng, tokens, columns):
+    places = [i for i, t in enumerate(tokens) if t.split(".")[-1].lower() in columns and (i == 0 or tokens[i - 1] != "=")]
+    if not places:
+        return None
+    i = rng.choice(places)
+    qualifier, name = tokens[i].rpartition(".")[::2]
+    others = [c for c in columns[name.lower()] if c.lower() != name.lower()]
+    return others and tokens[:i] + [qualifier + "." * bool(qualifier) + rng.choice(others)] + tokens[i + 1:]
+
+
+def swap_aggregate(rng, tokens, columns):
+    places = [i for i, t in enumerate(tokens[:-1]) if t.lower() in AGGREGATES and tokens[i + 1] == "("]
+    if not places:
+        return None
+    i = rng.choice(places)
+    close = tokens.index(")", i)
+    if rng.random() < 0.3 and tokens[i + 2] != "*":
+        return tokens[:i] + tokens[i + 2:close] + tokens[close + 1:]
+    return tokens[:i] + [rng.choice([x for x in AGGREGATES if x != tokens[i].lower()])] + tokens[i + 1:]
+
+
+def drop_clause(rng, tokens, columns):
+    """Drops WHERE, ORDER BY, LIMIT, GROUP BY or HAVING, up to the next clause."""
+    heads = "where", "order", "limit", "group", "having", "union", "intersect", "except", ")"
+    places = [i for i, t in enumerate(tokens) if t.lower() in heads[:5]]
+    if not places:
+        return None
+    i = rng.choice(places)
+    end = next((k for k in range(i + 1, len(tokens)) if tokens[k].lower() in heads), len(tokens))
+    return tokens[:i] + tokens[end:]
+
+
+def swap_word(rng, tokens, columns):
+    pairs = {"asc": "DESC", "desc": "ASC", ">": ">=", "<": "<=", ">=": ">", "<=": "<", "distinct": "", "and": "OR", "or": "AND",
+             "!=": "=", "intersect": "UNION", "union": "INTERSECT", "except": "UNION"}
+    places = [i for i, t in enumerate(tokens) if t.lower() in pairs]
+    if not places:
+        return None
+    i = rng.choice(places)
+    return [t for t in tokens[:i] + [pairs[tokens[i].lower()]] + tokens[i + 1:] if t]
+
+
+def spoil_value(rng, tokens, columns):
+    places = [i for i, t in enumerate(tokens) if len(t) > 4 and t[0] in "'\""]
+    if not places:
+        return None
+    i = rng.choice(places)
+    text, k = tokens[i][1:-1], rng.randrange(1, len(tokens[i]) - 2)
+    changed = rng.choice([text.lower(), text.upper(), text[:k] + text[k + 1:], text + "s"])
+    return changed != text and tokens[:i] + [tokens[i][0] + changed + tokens[i][-1]] + tokens[i + 1:]
+
+
+def spoil_name(rng, tokens, columns):
+    places = [i for i, t in enumerate(tokens) if t.split(".")[-1].lower() in columns and len(t.split(".")[-1]) > 3]
+    if not places:
+        return None
+    i = rng.choice(places)
+    k = rng.randrange(len(tokens[i]) - 2, len(tokens[i]))
+    return tokens[:i] + [rng.choice([tokens[i][:k] + tokens[i][k + 1:], tokens[i] + "_name"])] + tokens[i + 1:]
+
+
+MUTATIONS = [swap_column, swap_column, swap_aggregate, drop_clause, swap_word, spoil_value, spoil_name]
+
+
+def mutants(rng, sql, columns, count):
+    found = []
+    tokens = TOKEN.findall(sql.rstrip("; "))
+    for _ in range(count * 6):
+        changed = rng.choice(MUTATIONS)(rng, tokens, columns)
+        if changed and " ".join(changed) not in found + [" ".join(tokens)]:
+            found.append(" ".join(changed))
+        if len(found) == count:
+            break
+    return " ".join(tokens), found
+
+
+def make_spider(half):
+    """Samples of a parser that is right with a probability drawn for each question, and prefers some mistakes."""
+    tables = {}
+    for s in json.load(open(a.data + "/spider/tables.json")):
+        tables[s["db_id"]] = own = {}
+        for t, name in s["column_names_original"][1:]:
+            own[name.lower()] = [x for k, x in s["column_names_original"] if k == t]
+    for part, (name, count) in SPIDER.items():
+        rng = random.Random(1)
+        rows = json.load(open(a.data + "/spider/" + name))
+        rng.shuffle(rows)
+        records = []
+        for i, x in enumerate(rows[:count]):
+            if half.get(x["db_id"], "test") != part and part == "test" or not os.path.exists("%s/spider/db/%s.sqlite" % (a.data, x["db_id"])):
+                continue
+            gold, wrong = mutants(rng, x["query"], tables[x["db_id"]], 6)
+            weights = [rng.expovariate(1) for _ in wrong]
+            skill = rng.betavariate(1.2, 0.8)
+            drawn = [gold if not wrong or rng.random() < skill else rng.choices(wrong, weights)[0] for _ in range(SAMPLES)]
+            order = sorted(set(drawn), key=lambda q: (-drawn.count(q), q))
+            records.append({"id": "%s-%d" % (part, i), "db_id": x["db_id"], "base": x["db_id"], "question": x["question"],
+                            "candidates": [{"sql": q, "p": drawn.count(q) / SAMPLES} for q in order], "gold": [x["query"]]})
+        write("spider.%s.jsonl" % part, records)
+
+
+def make():
+    half = make_ambiqt()
+    make_ambrosia()
+    make_spider(half)
+
+
+# --- Dialogues ---
+
+def databases(name):
+    folder = {"ambi": path("ambiqt-db"), "spid": a.data + "/spider/db"}
+    return folder.get(name[:4], a.data + "/ambrosia/db") if name != "ambrosia" else a.data + "/ambrosia/db"
+
+
+SOURCES = ["ambiqt-%s-%s" % (k, s) for k in KINDS for s in SYSTEMS] + ["dfpl", "ambrosia", "spider"]
+
+
+def first_of(candidates):
+    return max(range(len(candidates)), key=lambda i: (candidates[i]["p"], -i))
+
+
+def dialogues(name, part, *options):
+    """One entry for each dialogue: its record, groups, right groups, whether the output gives the gold's rows, questions."""
+    source = "%s.%s.jsonl" % (name, part)
+    run("ambit-infer", "clarify", "--candidates", path(source), "--db", databases(name), "--simulate", "--noise", "0",
+        *options, "-o", path("dialogues.jsonl"))
+    records = {x["id"]: x for x in read(path(source))}
+    found = []
+    for x in read(path("dialogues.jsonl")):
+        for d in x.get("dialogues", []):
+            if "execution_match" in d:
+                found.append({"id": (x["id"], d["gold"]), "base": records[x["id"]]["base"], "first": first_of(records[x["id"]]["candidates"]), "groups": x.get("auto", {}).get("groups"),
+                              "none": x.get("auto", {}).get("none_of_the_above"), "right": d.get("right_groups"),
+                              "match": d["execution_match"], "questions": len(d["turns"]), "confidence": d["confidence"]})
+    return found
+
+
+# --- The model ---
+
+def names_of(found):
+    return sorted({f for x in found for g in x["groups"] for f in g["evidence"]} - set(a.drop.split(",")))
+
+
+class Examples:
+    """Features of all groups as rows [rows, columns].  The last row of each example is none of the above, whose columns
+    are the last three: constant, logarithm of the number of groups, largest vote."""
+    def __init__(self, found, names, weights):
+        rows, starts, right = [], [], []
+        for x in found:
+            starts.append(len(rows))
+            for i, g in enumerate(x["groups"]):
+                rows.append([g["evidence"].get(f, 0) for f in names] + [0, 0, 0])
+                right.append(i in x["right"])
+            rows.append([0] * len(names) + [1, math.log(len(x["groups"])), max(g["vote"] for g in x["groups"])])
+            right.append(not x["right"])
+        self.rows, self.starts, self.right = numpy.array(rows), numpy.array(starts), numpy.array(right)
+        self.owner = numpy.repeat(numpy.arange(len(found)), numpy.diff([*starts, len(rows)]))
+        self.weights = numpy.array(weights)
+
+    def part(self, inside, columns):
+        """The examples with inside [n] true, and some of the columns."""
+        part = object.__new__(Examples)
+        kept = inside[self.owner]
+        part.rows, part.right = self.rows[kept][:, columns], self.right[kept]
+        part.owner = (numpy.cumsum(inside) - 1)[self.owner[kept]]
+        part.starts = numpy.searchsorted(part.owner, numpy.arange(inside.sum()))
+        part.weights = self.weights[inside]
+        return part
+
+    def probabilities(self, w):
+        z = self.rows @ w
+        e = numpy.exp(z - numpy.maximum.reduceat(z, self.starts)[self.owner])
+        return e / numpy.add.reduceat(e, self.starts)[self.owner]
+
+    def right_mass(self, q):
+        return numpy.maximum(numpy.add.reduceat(q * self.right, self.starts), 1e-12)
+
+    def loss(self, w):
+        return -(self.weights * numpy.log(self.right_mass(self.probabilities(w)))).sum()
+
+
+def fit(x, start, penalty=3.0):
+    """Newton's method on the penalised likelihood of the right groups."""
+    w = start.copy()
+    for _ in range(40):
+        q = x.probabilities(w)
+        each = x.weights[x.owner]
+        target = q * x.right / x.right_mass(q)[x.owner]
+        mean = numpy.add.reduceat(x.rows * q[:, None], x.starts)
+        gradient = ((target - q) * each) @ x.rows - penalty * w
+        curvature = (x.rows * (q * each)[:, None]).T @ x.rows - (mean * x.weights[:, None]).T @ mean
+        step = numpy.linalg.solve(curvature + penalty * numpy.eye(len(w)), gradient)
+        w += step
+        if abs(step).max() < 1e-3:
+            break
+    return w
+
+
+def load_fit():
+    if not os.path.exists(path("fit.json")):
+        with open(path("fit.json"), "w") as f:
+            json.dump({name: dialogues(name, "fit", "--auto", "0") for name in SOURCES}, f)
+    return [(name, x) for name, found in json.load(open(path("fit.json"))).items() for x in found]
+
+
+def eliminate(loss, names):
+    """Removes features until each of the others lowers the cross-validated loss by LEAST.  Those that raise it go two at
+    a time, the worst first."""
+    tail = [len(names) + k for k in range(3)]
+    kept = list(range(len(names)))
+    now = loss(kept + tail)
+    while True:
+        trials = sorted((loss([k for k in kept if k != i] + tail), i) for i in kept if names[i] != "vote")
+        useless = [i for x, i in trials if x < now + LEAST]
+        if not useless:
+            return kept, {names[k]: x - now for x, k in trials}, now
+        kept = [k for k in kept if k not in useless[:1 if len(useless) < 4 else 2]]
+        now = loss(kept + tail)
+        print("without %-40s loss %.4f" % (" and ".join(names[i] for i in useless[:1 if len(useless) < 4 else 2]), now), flush=True)
+
+
+def fit_weights():
+    """The four families of sources have the same total weight.  Five folds by database choose the features."""
+    found = load_fit()
+    names = names_of(x for _, x in found)
+    family = [name[:6] for name, _ in found]
+    everything = Examples([x for _, x in found], names, [len(found) / 4 / family.count(f) for f in family])
+    fold = {b: i % 5 for i, b in enumerate(sorted({x["base"] for _, x in found}))}
+    folds = numpy.array([fold[x["base"]] for _, x in found])
+
+    def loss(columns):
+        total = 0
+        for k in range(5):
+            w = fit(everything.part(folds != k, columns), numpy.zeros(len(columns)))
+            total += everything.part(folds == k, columns).loss(w)
+        return total / everything.weights.sum()
+
+    tail = [len(names) + k for k in range(3)]
+    print("%d dialogues; cross-validated log loss by votes alone %.4f, of all features %.4f" % (
+        len(found), loss([names.index("vote")] + tail), loss(list(range(len(names))) + tail)))
+    kept, gains, now = eliminate(loss, names)
+    w = fit(everything.part(numpy.ones(len(found), bool), kept + tail), numpy.zeros(len(kept) + 3))
+    print("chosen features: %.4f" % now)
+    for k, weight in zip(kept, w):
+        print("%-22s %8.3f   loss without it %+.4f" % (names[k], weight, gains.get(names[k], float("nan"))))
+    print("none_weights { %.3f, %.3f, %.3f }" % tuple(w[-3:]))
+
+
+# --- Results ---
+
+def interval(rows, value):
+    """Mean, and 95 % of a bootstrap over databases."""
+    bases = sorted({x["base"] for x in rows})
+    sums = {b: (sum(value(x) for x in rows if x["base"] == b), sum(x["base"] == b for x in rows)) for b in bases}
+    rng = random.Random(1)
+    means = []
+    for _ in range(1000):
+        drawn = [sums[b] for b in rng.choices(bases, k=len(bases))]
+        means.append(sum(s for s, _ in drawn) / sum(n for _, n in drawn))
+    means.sort()
+    return "%.3f [%.3f, %.3f]" % (sum(value(x) for x in rows) / len(rows), means[25], means[974])
+
+
+def best_group(x, key):
+    return max(range(len(x["groups"])), key=lambda i: key(x["groups"][i]))
+
+
+def chosen_is_right(x):
+    return best_group(x, lambda g: g["p"]) in x["right"]
+
+
+def vote_is_right(x):
+    """The group with the most votes, of equal ones that of the most probable candidate."""
+    return best_group(x, lambda g: (g["vote"], x["first"] in g["candidates"])) in x["right"]
+
+
+def first_is_right(x):
+    """False if the most probable candidate is in no group, because it cannot be read."""
+    group = [i for i, g in enumerate(x["groups"]) if x["first"] in g["candidates"]]
+    return bool(group) and group[0] in x["right"]
+
+
+def calibration(rows):
+    bins = [[] for _ in range(10)]
+    for x in rows:
+        g = best_group(x, lambda g: g["p"])
+        bins[min(9, int(10 * x["groups"][g]["p"]))].append((x["groups"][g]["p"], g in x["right"]))
+    return sum(abs(sum(c for c, _ in b) - sum(r for _, r in b)) for b in bins if b) / len(rows)
+
+
+def report(name, by):
+    chosen = by["auto 0"]
+    print("\n%s: %d dialogues, %d databases; coverage %s; ECE of --auto %.3f" % (
+        name, len(chosen), len({x["base"] for x in chosen}), interval(chosen, lambda x: len(x["right"]) > 0), calibration(chosen)))
+    print("  first candidate    %s" % interval(chosen, first_is_right))
+    print("  vote               %s" % interval(chosen, vote_is_right))
+    print("  auto less vote     %s" % interval(chosen, lambda x: chosen_is_right(x) - vote_is_right(x)))
+    for how, rows in by.items():
+        print("  %-18s %s   questions %s" % (how, interval(rows, lambda x: x["match"]), interval(rows, lambda x: x["questions"])))
+
+
+def measure():
+    results = {family: {} for family in ("ambiqt", "dfpl", "ambrosia", "spider")}
+    for how, option, level in (("auto", "--auto", "0"), ("auto", "--auto", "0.7"), ("vote", "--confidence", "0.7"),
+                               ("auto", "--auto", "0.9"), ("vote", "--confidence", "0.9")):
+        for family, by in results.items():
+            by[how + " " + level] = [x for name in SOURCES if name.startswith(family)
+                                     for x in dialogues(name, "test", option, level)]
+            report(family, by)
+
+
+{"make": make, "fit": fit_weights, "measure": measure}[a.step]()
