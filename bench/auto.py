@@ -201,7 +201,8 @@ def make_spider(half):
         rng.shuffle(rows)
         records = []
         for i, x in enumerate(rows[:count]):
-            if half.get(x["db_id"], "test") != part and part == "test" or not os.path.exists("%s/spider/db/%s.sqlite" % (a.data, x["db_id"])):
+            known = os.path.exists("%s/spider/db/%s.sqlite" % (a.data, x["db_id"]))
+            if not known or (part == "test" and half.get(x["db_id"]) == "fit"):
                 continue
             gold, wrong = mutants(rng, x["query"], tables[x["db_id"]], 6)
             weights = [rng.expovariate(1) for _ in wrong]
@@ -229,12 +230,8 @@ def databases(name):
 SOURCES = ["ambiqt-%s-%s" % (k, s) for k in KINDS for s in SYSTEMS] + ["dfpl", "ambrosia", "spider"]
 
 
-def first_of(candidates):
-    return max(range(len(candidates)), key=lambda i: (candidates[i]["p"], -i))
-
-
 def dialogues(name, part, *options):
-    """One entry for each dialogue: its record, groups, right groups, whether the output gives the gold's rows, questions."""
+    """One entry for each dialogue: groups and right ones, whether the output gives the gold's rows, questions."""
     source = "%s.%s.jsonl" % (name, part)
     run("ambit-infer", "clarify", "--candidates", path(source), "--db", databases(name), "--simulate", "--noise", "0",
         *options, "-o", path("dialogues.jsonl"))
@@ -243,9 +240,10 @@ def dialogues(name, part, *options):
     for x in read(path("dialogues.jsonl")):
         for d in x.get("dialogues", []):
             if "execution_match" in d:
-                found.append({"id": (x["id"], d["gold"]), "base": records[x["id"]]["base"], "first": first_of(records[x["id"]]["candidates"]), "groups": x.get("auto", {}).get("groups"),
-                              "none": x.get("auto", {}).get("none_of_the_above"), "right": d.get("right_groups"),
-                              "match": d["execution_match"], "questions": len(d["turns"]), "confidence": d["confidence"]})
+                record = records[x["id"]]
+                found.append({"base": record["base"], "weights": [c["p"] for c in record["candidates"]],
+                              "groups": x.get("auto", {}).get("groups"), "right": d.get("right_groups"),
+                              "match": d["execution_match"], "questions": len(d["turns"])})
     return found
 
 
@@ -328,9 +326,10 @@ def eliminate(loss, names):
         useless = [i for x, i in trials if x < now + LEAST]
         if not useless:
             return kept, {names[k]: x - now for x, k in trials}, now
-        kept = [k for k in kept if k not in useless[:1 if len(useless) < 4 else 2]]
+        gone = useless[:1 if len(useless) < 4 else 2]
+        kept = [k for k in kept if k not in gone]
         now = loss(kept + tail)
-        print("without %-40s loss %.4f" % (" and ".join(names[i] for i in useless[:1 if len(useless) < 4 else 2]), now), flush=True)
+        print("without %-40s loss %.4f" % (" and ".join(names[i] for i in gone), now), flush=True)
 
 
 def fit_weights():
@@ -383,29 +382,42 @@ def chosen_is_right(x):
     return best_group(x, lambda g: g["p"]) in x["right"]
 
 
+def votes(x):
+    """The probability of the record's candidates in each group, without repaired ones, which have higher numbers."""
+    return [sum(x["weights"][k] for k in g["candidates"] if k < len(x["weights"])) for g in x["groups"]]
+
+
+def first_of(x):
+    return max(range(len(x["weights"])), key=lambda i: (x["weights"][i], -i))
+
+
 def vote_is_right(x):
     """The group with the most votes, of equal ones that of the most probable candidate."""
-    return best_group(x, lambda g: (g["vote"], x["first"] in g["candidates"])) in x["right"]
+    own = votes(x)
+    return max(range(len(own)), key=lambda i: (own[i], first_of(x) in x["groups"][i]["candidates"])) in x["right"]
 
 
 def first_is_right(x):
     """False if the most probable candidate is in no group, because it cannot be read."""
-    group = [i for i, g in enumerate(x["groups"]) if x["first"] in g["candidates"]]
+    group = [i for i, g in enumerate(x["groups"]) if first_of(x) in g["candidates"]]
     return bool(group) and group[0] in x["right"]
 
 
-def calibration(rows):
+def calibration(rows, probabilities):
+    """Expected calibration error of the largest probability, in ten bins."""
     bins = [[] for _ in range(10)]
     for x in rows:
-        g = best_group(x, lambda g: g["p"])
-        bins[min(9, int(10 * x["groups"][g]["p"]))].append((x["groups"][g]["p"], g in x["right"]))
-    return sum(abs(sum(c for c, _ in b) - sum(r for _, r in b)) for b in bins if b) / len(rows)
+        p = probabilities(x)
+        g = p.index(max(p))
+        bins[min(9, int(10 * p[g]))].append(p[g] - (g in x["right"]))
+    return sum(abs(sum(b)) for b in bins) / len(rows)
 
 
 def report(name, by):
     chosen = by["auto 0"]
-    print("\n%s: %d dialogues, %d databases; coverage %s; ECE of --auto %.3f" % (
-        name, len(chosen), len({x["base"] for x in chosen}), interval(chosen, lambda x: len(x["right"]) > 0), calibration(chosen)))
+    print("\n%s: %d dialogues, %d databases; coverage %s; ECE of --auto %.3f, of the votes %.3f" % (
+        name, len(chosen), len({x["base"] for x in chosen}), interval(chosen, lambda x: len(x["right"]) > 0),
+        calibration(chosen, lambda x: [g["p"] for g in x["groups"]]), calibration(chosen, votes)))
     print("  first candidate    %s" % interval(chosen, first_is_right))
     print("  vote               %s" % interval(chosen, vote_is_right))
     print("  auto less vote     %s" % interval(chosen, lambda x: chosen_is_right(x) - vote_is_right(x)))
@@ -420,7 +432,8 @@ def measure():
         for family, by in results.items():
             by[how + " " + level] = [x for name in SOURCES if name.startswith(family)
                                      for x in dialogues(name, "test", option, level)]
-            report(family, by)
+    for family, by in results.items():
+        report(family, by)
 
 
 {"make": make, "fit": fit_weights, "measure": measure}[a.step]()
