@@ -7,9 +7,8 @@
  * candidate that cannot be read is listed as rejected, and its probability is added to none of the above.
  *
  * With clarify_settings.auto_choice, statements that fail or return no rows get a repaired candidate (repair.h).
- * Candidates
- * with the same rows on the database alone are merged as well, unless there are no rows.  The evidence of auto_choice.h
- * then sets the probabilities.
+ * Candidates with the same rows on the database alone are merged as well, unless there are no rows.  The evidence of
+ * auto_choice.h then sets the probabilities.
  *
  * A case owns everything but the record, the schema and the database.
  */
