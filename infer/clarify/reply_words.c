@@ -156,16 +156,39 @@ static bool has_stem(const struct spoken *words, const char *stem)
     return false;
 }
 
-/* Tells whether the option contains every meaningful word of `said`, in singular or plural.  all: every word. */
-static bool holds_words(const struct spoken *option, const struct spoken *said, bool all)
+/* How closely words are compared: every word; those with a meaning; and also words that begin alike. */
+enum closeness { ALL_WORDS, MEANINGFUL_WORDS, ALIKE_WORDS };
+
+enum { ALIKE_LETTERS = 4 };
+
+/* Tells whether two stems share their first four letters and half of the longer one: "shipment" and "shipping". */
+static bool are_alike(const char *a, const char *b)
+{
+    size_t n = 0, longer = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
+
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n >= ALIKE_LETTERS && 2 * n >= longer;
+}
+
+static bool has_alike(const struct spoken *words, const char *stem)
+{
+    for (int i = 0; i < words->n; i++)
+        if (are_alike(words->words[i].stem, stem))
+            return true;
+    return false;
+}
+
+/* Tells whether the option contains the words of `said`, in singular or plural. */
+static bool holds_words(const struct spoken *option, const struct spoken *said, enum closeness how)
 {
     int n = 0;
 
     for (int i = 0; i < said->n; i++) {
         const struct spoken_word *w = &said->words[i];
-        if (!all && (w->filler || is_idle_word(w->stem)))
+        if (how != ALL_WORDS && (w->filler || is_idle_word(w->stem)))
             continue;
-        if (!has_stem(option, w->stem))
+        if (!has_stem(option, w->stem) && !(how == ALIKE_WORDS && has_alike(option, w->stem)))
             return false;
         n++;
     }
@@ -196,7 +219,7 @@ static bool lists_others(const struct option_words *o, int i)
     int parts = 0, left = 0;
 
     for (int k = 0; k < o->n; k++) {
-        if (k == i || o->words[k].n >= list->n || !holds_words(list, &o->words[k], false))
+        if (k == i || o->words[k].n >= list->n || !holds_words(list, &o->words[k], MEANINGFUL_WORDS))
             continue;
         parts++;
         for (int w = 0; w < list->n; w++)
@@ -227,7 +250,7 @@ static void prefer_whole(struct option_words *o, const struct spoken *said)
     int whole = -1, n = 0;
 
     for (int i = 0; i < o->n; i++)
-        if (o->fits[i] && holds_words(said, &o->words[i], false)) {
+        if (o->fits[i] && holds_words(said, &o->words[i], MEANINGFUL_WORDS)) {
             whole = i;
             n++;
         }
@@ -235,22 +258,21 @@ static void prefer_whole(struct option_words *o, const struct spoken *said)
         o->fits[i] = i == whole;
 }
 
-/* Finds the options with all words, or else with all meaningful words. */
+/* Finds the options with all words, or else with all meaningful words, or else with words that begin alike. */
 static void find_fits(struct option_words *o, const char *said, const struct question *q)
 {
     struct spoken words;
     char option[TEXT_MAX];
 
     spoken_read(&words, said);
-    o->n = q->n;
+    *o = (struct option_words){ .n = q->n };
     for (int i = 0; i < q->n; i++) {
         simplify(option, q->names[i]);
         spoken_read(&o->words[i], option);
-        o->fits[i] = holds_words(&o->words[i], &words, true);
     }
-    bool none = !count_fits(o);
-    for (int i = 0; none && i < q->n; i++)
-        o->fits[i] = holds_words(&o->words[i], &words, false);
+    for (enum closeness how = ALL_WORDS; how <= ALIKE_WORDS && !count_fits(o); how++)
+        for (int i = 0; i < q->n; i++)
+            o->fits[i] = holds_words(&o->words[i], &words, how);
     if (count_fits(o) > 1)
         prefer_whole(o, &words);
     if (count_fits(o) > 1)

@@ -67,9 +67,30 @@ static void test_unclear(void **state)
     unclear(&records, "7", "There is no option 7");
 }
 
+/* Words that begin like those of one option alone. */
+static void test_words_alike(void **state)
+{
+    (void)state;
+    static const struct question addresses = {
+        .names = { "billing address of purchase", "shipping address of purchase" }, .n = 2
+    };
+    static const struct question courses = { .names = { "studio", "student", "teacher" }, .n = 3 };
+
+    chosen(&addresses, "the shipment one", 2);
+    chosen(&addresses, "Shipped", 2);
+    chosen(&addresses, "I mean the bill", 1);
+    chosen(&courses, "students", 2); /* the word itself counts more than one alike */
+    chosen(&courses, "teaching", 3);
+    unclear(&courses, "study", "More than one option has these words. Please type 1 or 2.");
+    unclear(&addresses, "shop", "I did not understand that");         /* three letters */
+    unclear(&addresses, "shipwreckers", "I did not understand that"); /* less than half */
+    unclear(&addresses, "the shipment tax", "I did not understand that");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_alike),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_unclear),
     };
