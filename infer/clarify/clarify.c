@@ -86,7 +86,8 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
     c->current->evidence.samples = schema_catalog_samples(&c->schemas, db_id);
     if (c->request->write_wordings)
         return 0;
-    recall_apply(c->current);
+    if (!c->request->simulate)
+        recall_apply(c->current);
     json_object_set(out, "id", json_object_get(record, "id"));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));

@@ -2,6 +2,7 @@
 
 #include "data/base/report.h"
 #include "data/eval/candidate_list.h"
+#include "infer/clarify/recall.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,9 +202,38 @@ static bool take_turn(struct outcome *o, struct clarify_case *c, const struct tr
     return true;
 }
 
-/* Runs one dialogue of c about `truth`; appends its turns to the array `turns`, which may be NULL. */
+/* Answers questions from memory.  The user takes a wrong answer back, so that its question is asked. */
+static void recall(struct outcome *o, struct clarify_case *c, const struct truth *t)
+{
+    struct question_view view;
+    int option;
+
+    for (int v = 0; v < c->attributes.n; v++) {
+        const json_t *item = recall_at(c, v, &view, &option);
+        if (!item)
+            continue;
+        if (honest_option(&view, t, &c->dialogue) != option)
+            o->taken_back++;
+        else if (dialogue_recall(&c->dialogue, &view, option, recall_probability(item)))
+            o->recalled++;
+    }
+}
+
+/* The choice behind an answer, for the memory; or NULL. */
+static json_t *choice_of(struct clarify_case *c, const struct question_view *view, struct answer a)
+{
+    struct question q;
+
+    if (a.kind != ANSWER_VALUE)
+        return NULL;
+    clarify_question_write(&q, c, view);
+    return recall_choice_json(c, view, &q, a.value);
+}
+
+/* Runs one dialogue of c about `truth`.  Appends its turns to the array `turns` and its choices to `choices`, each of
+ * which may be NULL. */
 static void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct user *u,
-                     json_t *turns)
+                     json_t *turns, json_t *choices)
 {
     struct rng rng = { .seed = u->seed };
     struct dialogue *d = &c->dialogue;
@@ -212,12 +242,15 @@ static void simulate(struct outcome *o, struct clarify_case *c, const struct tru
 
     *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->equivalence.db };
     o->reachable = first_of(t->gives, c->prior.n) >= 0;
+    recall(o, c, t);
     o->right[0] = t->same[posterior_best(&d->now)];
     o->gives[0] = t->gives[posterior_best(&d->now)];
     while ((why = dialogue_next(d, &view)) == STOP_NOT) {
         struct answer a = answer_of(u, &rng, &view, honest_option(&view, t, d));
         if (turns)
             json_array_append_new(turns, turn_json(c, &view, a));
+        if (choices)
+            json_array_append_new(choices, choice_of(c, &view, a));
         if (!take_turn(o, c, t, &view, a))
             break;
     }
@@ -775,7 +808,7 @@ static struct user user_of(const struct clarify_request *q, int64_t record, size
 
 /* Runs one dialogue; appends its turns to `turns`, which may be NULL. */
 static struct outcome talk(struct simulator *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
-                           const struct user *user, json_t *turns)
+                           const struct user *user, json_t *turns, json_t *choices)
 {
     struct dialogue_rules rules = s->settings->rules;
     struct outcome o;
@@ -783,7 +816,7 @@ static struct outcome talk(struct simulator *s, struct clarify_case *k, enum str
     rules.strategy = strategy;
     dialogue_release(&k->dialogue);
     dialogue_init(&k->dialogue, &rules, k->attributes.splits, k->attributes.n, &k->prior);
-    simulate(&o, k, t, user, turns);
+    simulate(&o, k, t, user, turns, choices);
     return o;
 }
 
@@ -827,7 +860,7 @@ static json_t *right_groups(const struct truth *t, int n)
 
 /* Runs the request's strategy last, so that the case holds its dialogue. */
 static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
-                        const struct truth *t)
+                        const struct truth *t, json_t *choices)
 {
     const struct user user = user_of(s->request, number, gold);
     bool unambiguous = json_is_false(json_object_get(record, "ambiguous"));
@@ -836,12 +869,16 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
 
     for (int i = 0; i < STRATEGIES && s->request->report; i++)
         if (i != (int)own)
-            keep(s, (enum strategy)i, talk(s, k, (enum strategy)i, t, &user, NULL), number, unambiguous);
-    struct outcome o = talk(s, k, own, t, &user, turns);
+            keep(s, (enum strategy)i, talk(s, k, (enum strategy)i, t, &user, NULL, NULL), number, unambiguous);
+    struct outcome o = talk(s, k, own, t, &user, turns, choices);
     keep(s, own, o, number, unambiguous);
     json_t *dialogue = json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered,
                                  "correct", o.right[o.turns], "escalated", o.escalated, "confidence", o.confidence,
                                  "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
+    if (choices) {
+        json_object_set_new(dialogue, "recalled", json_integer(o.recalled));
+        json_object_set_new(dialogue, "taken_back", json_integer(o.taken_back));
+    }
     if (o.executed)
         json_object_set_new(dialogue, "execution_match", json_boolean(o.gives[o.turns]));
     if (k->auto_choice)
@@ -851,20 +888,36 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
     return dialogue;
 }
 
+/* Runs the dialogues about a gold statement, and teaches the memory the answers. */
+static int record_gold(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
+                       const struct truth *t, json_t *list, struct error *err)
+{
+    struct choice_memory *m = s->settings->memory;
+    json_t *choices = m ? json_array() : NULL;
+    int rc = 0;
+
+    json_array_append_new(list, talk_all(s, k, record, number, gold, t, choices));
+    for (size_t i = 0; i < json_array_size(choices) && rc == 0; i++)
+        rc = recall_learn(m, k, json_array_get(choices, i), err);
+    json_decref(choices);
+    return rc;
+}
+
 int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number,
                      struct arena *scratch, json_t *out, const char *where, struct error *err)
 {
     const json_t *golds = json_get_array(record, "gold", where, err);
     json_t *list = json_array();
+    int rc = golds ? 0 : -1;
 
     json_object_set_new(out, "dialogues", list);
     if (k->auto_choice)
         json_object_set(out, "auto", k->auto_choice);
-    for (size_t i = 0; i < json_array_size(golds); i++) {
+    for (size_t i = 0; i < json_array_size(golds) && rc == 0; i++) {
         struct error bad = { 0 };
         struct truth t;
         if (truth_read(&t, k, record, i, scratch, &bad) == 0) {
-            json_array_append_new(list, talk_all(s, k, record, number, i, &t));
+            rc = record_gold(s, k, record, number, i, &t, list, err);
         } else {
             s->by[s->settings->rules.strategy].gold_errors++;
             json_array_append_new(list,
@@ -872,7 +925,7 @@ int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *
         }
         truth_release(&t);
     }
-    return golds ? 0 : -1;
+    return rc;
 }
 
 static json_t *metrics_json(const struct simulator *s, enum strategy strategy)

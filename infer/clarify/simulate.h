@@ -5,6 +5,9 @@
  * answer is the value of the gold statement, or "none of these" if no option has it.  With given rates the user errs or
  * answers "I don't know".  Each gold statement of a record is meant in one dialogue.  A gold statement that cannot be
  * read is an error and has no dialogue.
+ *
+ * With a memory, the user accepts right answers from memory and takes wrong ones back.  Answers are learnt at the end
+ * of a dialogue, and hold from the next record on.
  */
 #ifndef INFER_CLARIFY_SIMULATE_H
 #define INFER_CLARIFY_SIMULATE_H
@@ -21,6 +24,7 @@ struct outcome {
     bool covered, escalated, contradicted;
     bool executed, reachable; /* there is a database; a candidate gives the gold's rows */
     bool unambiguous;         /* according to the record */
+    int recalled, taken_back; /* numbers of answers from memory that are right, and that the user takes back */
     double confidence;
 };
 

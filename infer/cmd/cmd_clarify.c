@@ -76,8 +76,8 @@ static const char *misused(const struct clarify_request *q)
         return "--simulate, --interactive and --serve-stdio cannot be used together";
     if (q->shard.count && (q->interactive || q->serve || q->simulate))
         return "--shard cannot be used with --interactive, --serve-stdio or --simulate, whose metrics are of all records";
-    if (q->memory && q->simulate)
-        return "--memory and --simulate cannot be used together";
+    if (q->memory && q->report)
+        return "--memory and --report cannot be used together, since all strategies would share the memory";
     if (q->report && !q->simulate)
         return "--report: expected --simulate as well";
     if (!isnan(q->auto_choice) && q->confidence != clarify_request_default.confidence)

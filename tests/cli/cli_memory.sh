@@ -129,6 +129,21 @@ begin "asked again"
 ask --question "Show the address of each purchase." </dev/null >shown 2>said
 grep -q '^1\. Two columns fit' shown || complain "asked again" "$(cat shown)"
 
+# --- simulated users with a preference: one question for each choice, and one more when the preference changes
+stream() {
+    local i
+    for ((i = 1; i <= $1; i++)); do
+        sed -n "$((1 + i % 2))p" candidates.jsonl | sed -E "s/^\{\"id\":\"[a-z]*\"/{\"id\":\"$2$i\"/; s/(.*\{\"sql\":\"([^\"]*billing[^\"]*)\".*\{\"sql\":\"([^\"]*shipping[^\"]*)\".*)\}$/\1,\"gold\":[\"\\$3\"]}/"
+    done
+}
+{ stream 6 a 2 && stream 6 b 3; } >stream.jsonl
+rm memory
+check "simulate" 0 '"id":"a1",.*"recalled":0,"taken_back":0' infer clarify --simulate --candidates stream.jsonl --db . --memory memory -o out.jsonl
+begin "questions of simulated users"
+sed -nE 's/^\{"id":"([ab][0-9])".*"correct":true.*"turns":\[(\{)?.*"recalled":([01]),"taken_back":([01]).*/\1\2\3\4/p' out.jsonl >asked
+[ "$(tr '\n' ' ' <asked)" = "a1{00 a210 a310 a410 a510 a610 b1{01 b2{00 b3{00 b410 b510 b610 " ] || complain "the questions" "$(cat asked)"
+check "report" 2 'memory and --report' infer clarify --simulate --candidates stream.jsonl --db . --memory memory --report report.html -o out.jsonl
+
 # --- bad files
 echo '{"db_id":"shop","words":"address","meant":"purchase.shipping_address","times":1,"otherwise":0,"weight":7,"last":"2026-01-01"}' >bad
 check "a bad memory" 3 'bad: line 1: field "weight"' data memory bad
