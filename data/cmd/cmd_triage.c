@@ -9,6 +9,7 @@
 #include "data/db/schema_catalog.h"
 #include "data/span/tag_source.h"
 #include "data/span/triage_words.h"
+#include "data/synth/triage_make.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,56 @@ static const struct command convert_mode = {
                   "ambit-data triage convert --from ehrsql mimic_iv/test --schema mimic_iv/tables.json -o ehrsql" },
     .files = convert_files,
     .run = run_convert,
+};
+
+#undef AT
+
+/* make */
+
+static const struct triage_make_request make_defaults = { .questions = 7000, .seed = 1 };
+
+#define AT(field) offsetof(struct triage_make_request, field)
+
+static const struct option make_options[] = {
+    STRING_OPTION("spans", AT(spans), "FILE", "records with marked words, of ambit-data counterfactual",
+                  .required = true, .group = "input"),
+    STRING_OPTION("natural", AT(natural), "DIR", "data folder of ambit-data natural, whose training split is used"),
+    OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
+    INT_OPTION("questions", AT(questions), "N", 8, 10000000, "number of questions, if the input has enough",
+               .group = "generation"),
+    SEED_OPTION(AT(seed), "random seed"),
+    { 0 },
+};
+
+static enum exit_code run_make(const struct call *call, struct error *err)
+{
+    struct triage_counts n = { 0 };
+    int rc = triage_make(call->options, &n, err);
+
+    for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
+        log_info("%lld %s", (long long)n.of_class[c], triage_class_name((enum triage_class)c));
+    return job_exit_code(rc, 0, err);
+}
+
+static const struct file_note make_files[] = {
+    { "DIR/questions.jsonl", "a line for each question, with its class" },
+    { "DIR/tables.json", "the schemas" },
+    { 0 },
+};
+
+static const struct command make_mode = {
+    .name = "make",
+    .summary = "make training questions of all classes",
+    OPTIONS(make_options, make_defaults),
+    .details =
+        "Questions with marked words are answerable, ambiguous or unanswerable on their edited tables. Others are "
+        "asked of the tables of another database. Requests beyond SQL and small talk come from templates. "
+        "`ambit-train triage` reads the folder. Guide: docs/guides/triage.md.",
+    .examples = { "ambit-data triage make --spans spans/train.jsonl --natural natural -o made",
+                  "ambit-data triage make --spans spans/valid.jsonl --questions 1500 --seed 2 -o made-valid" },
+    .files = make_files,
+    .run = run_make,
 };
 
 #undef AT
@@ -194,13 +245,13 @@ static const struct command keywords_mode = {
     .run = run_keywords,
 };
 
-static const struct command *const modes[] = { &convert_mode, &keywords_mode, NULL };
+static const struct command *const modes[] = { &convert_mode, &make_mode, &keywords_mode, NULL };
 
 const struct command command_triage = {
     .name = "triage",
     .summary = "sort questions into answerable, ambiguous, unanswerable and improper ones",
     .details =
-        "`convert` reads public sets of such questions, `keywords` predicts classes without a model. `MODE --help` "
+        "`convert` reads public sets of such questions, `make` makes some for training, `keywords` predicts classes without a model. `MODE --help` "
         "has the details of a mode. Guide: docs/guides/triage.md.",
     .examples = { "ambit-data triage convert --from mmsql MMSQL_test.json --schema spider/tables.json -o mmsql",
                   "ambit-data triage keywords mmsql/questions.jsonl --schema mmsql/tables.json -o predicted.jsonl" },

@@ -57,6 +57,7 @@ has practiq/tables.json '"list_price"'
 
 # --- keywords: classes without a model, from a tables.json or from a database with values
 printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Show the price of each item." 2 "What is the warranty?" 3 "Thanks!" 4 "Which item is called Tent?" 5 "Which item is called Kettle?" >words.jsonl
+printf '{"id":%d,"db_id":"shop","question":"q","class":"%s"}\n' 1 answerable 2 unanswerable 3 improper 9 ambiguous >gold5.jsonl
 run 0 data triage keywords words.jsonl --schema tables.json
 has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","class":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}'
 has shown '"class":"unanswerable","confidence":1.0,"words":[{"text":"warranty","start":12,"end":20,"reason":"column"}]'
@@ -69,6 +70,24 @@ run 7 data triage keywords <(echo '{"db_id":"shop"}') --schema tables.json
 has shown '"error":"/dev/fd/'
 has shown 'is missing, expected a string'
 check "neither schema nor database" 2 "expected either --schema or --db" data triage keywords words.jsonl
+
+# --- make: training questions of all classes; the same seed gives the same bytes
+span() { printf '{"id":"%s","source":"wikisql","db_id":"%s","question":"%s","type":"%s","columns":[{"name":"price","type":"number","values":[]},{"name":"%s","type":"text","values":[]}],"spans":[{"start":0,"end":4,"label":"%s","alternatives":%s}],"edit":{"deleted":[],"added":[]}}\n' "$@"; }
+for i in 1 2 3 4 5 6; do
+    span "a$i" "one$i" "Show price $i?" plain name COL '[{"column":0}]'
+    span "b$i" "two$i" "Show item $i?" doubled colour AMB '[{"column":0},{"column":1}]'
+    span "c$i" "two$i" "Show wheel $i?" deleted maker UNK '[]'
+done >spans.jsonl
+make_questions() { data triage make --spans spans.jsonl --questions 40 --force "$@"; }
+check "make" 0 "5 improper" make_questions -o made
+run 0 make_questions -o again
+diff -r made again >/dev/null || complain "make" "differs for the same seed"
+run 0 make_questions --seed 2 -o other
+! cmp -s made/questions.jsonl other/questions.jsonl || complain "make" "is the same for another seed"
+for class in answerable ambiguous unanswerable improper; do has made/questions.jsonl "\"class\":\"$class\""; done
+has made/questions.jsonl '"class":"unanswerable","source":"made","source_class":"another database"'
+check "no spans" 3 "expected records with marked words, got none" data triage make --spans /dev/null -o none
+check "bad spans" 3 'bad.jsonl: ' data triage make --spans bad.jsonl -o none
 
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
