@@ -289,8 +289,9 @@ static json_t *some_fields(const json_t *from, const char *const *fields, int n)
 
 static json_t *prediction_part(const json_t *prediction, bool relevance)
 {
-    static const char *const fields[] = { "score",       "ambiguous",    "type",     "alternatives",
-                                          "ambiguities", "question_cut", "sentence", "relevance" };
+    static const char *const fields[] = { "score",        "ambiguous", "type",     "alternatives",
+                                          "ambiguities",  "class",     "classes",  "words",
+                                          "question_cut", "sentence",  "relevance" };
     return prediction ? some_fields(prediction, fields, ARRAY_LEN(fields) - !relevance) : json_null();
 }
 

@@ -163,8 +163,23 @@ void prediction_release(struct prediction *f)
     *f = (struct prediction){ 0 };
 }
 
+/* The sentence of a class that the detector itself does not know, or NULL. Named alternatives say more. */
+static const char *sentence_of_class(const struct prediction *f, struct strings *text)
+{
+    if (!f->triaged || f->ambiguous || f->class == TRIAGE_ANSWERABLE)
+        return NULL;
+    char *sentence = triage_sentence(&f->signs, f->class, f->question);
+    const char *kept = strings_printf(text, "%s (%.0f %%)", sentence, 100 * f->classes[f->class]);
+    free(sentence);
+    return kept;
+}
+
 static const char *sentence_of(const struct prediction *f, struct strings *text)
 {
+    const char *of_class = sentence_of_class(f, text);
+
+    if (of_class)
+        return of_class;
     if (!f->ambiguous)
         return strings_printf(text,
                               f->schema_only ? "No ambiguity with the schema found: the chance of one is %.0f %%. The "
@@ -266,6 +281,18 @@ static json_t *kept_of(int kept, int of)
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "total", of) : NULL;
 }
 
+/* Adds the class, the probability of each and the responsible words. */
+static void put_class(json_t *line, const struct prediction *f)
+{
+    json_t *classes = json_object();
+
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        json_object_set_new(classes, triage_class_name((enum triage_class)c), json_real(f->classes[c]));
+    json_object_set_new(line, "class", json_string(triage_class_name(f->class)));
+    json_object_set_new(line, "classes", classes);
+    json_object_set_new(line, "words", triage_words_json(&f->signs, f->class, f->question));
+}
+
 json_t *prediction_json(const struct prediction *f, int relevance)
 {
     if (f->error)
@@ -281,6 +308,8 @@ json_t *prediction_json(const struct prediction *f, int relevance)
                           alternatives, "ambiguities", pairs_json(f, &text), "sentence", sentence, "relevance",
                           relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
+    if (o && f->triaged)
+        put_class(o, f);
     return o;
 }
 
@@ -342,7 +371,8 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
         return -1;
     d->work.eager = s->no_graph;
     if (gate_model_open(&d->model, &d->device, s->model, err) ||
-        (s->adapter && gate_adapter_apply(&d->model, s->adapter, err)))
+        (s->adapter ? gate_adapter_apply(&d->model, s->adapter, err)
+                    : gate_triage_open(&d->triage, &d->model, s->model, err)))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
     d->elements = (int)s->elements;
@@ -358,6 +388,7 @@ static void forget(struct prepared_schema *p)
 {
     schema_input_release(&p->input);
     schema_finder_close(p->finder);
+    triage_names_release(&p->names);
     free(p);
 }
 
@@ -415,6 +446,8 @@ static struct prepared_schema *prepare(struct detector *d, const struct schema *
         forget(p);
         return NULL;
     }
+    if (d->triage.known)
+        triage_names_init(&p->names, s);
     p->hash = schema_hash(s);
     p->serial = s->serial;
     return p;
@@ -596,15 +629,33 @@ int question_group_score(struct question_group *g, struct error *err)
     return rc ? -1 : 0;
 }
 
+static void fill_class(struct prediction *f, const struct gate_triage *head, const struct group_question *q,
+                       const struct gate_result *result)
+{
+    float features[TRIAGE_FEATURES];
+
+    triage_read(&f->signs, q->question, &q->schema->names, NULL, 0);
+    gate_triage_features(features, q->relevance, q->item.schema->n_nodes, f->n_question, result, &f->signs);
+    gate_triage_predict(head, features, f->classes);
+    f->triaged = true;
+    f->class = TRIAGE_ANSWERABLE;
+    for (int c = 1; c < TRIAGE_CLASSES; c++)
+        if (f->classes[c] > f->classes[f->class])
+            f->class = (enum triage_class)c;
+}
+
 void question_group_predict(const struct question_group *g, int i, struct prediction *f)
 {
     const struct group_question *q = &g->questions[i];
+    const struct gate_result *result = &g->results[q->result];
 
     f->question = q->question;
     f->error = q->error;
-    if (!q->error)
-        prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, &g->results[q->result], q->relevance,
-                        q->pairs);
+    if (q->error)
+        return;
+    prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, result, q->relevance, q->pairs);
+    if (g->detector->triage.known)
+        fill_class(f, &g->detector->triage, q, result);
 }
 
 /* --- Single questions --- */

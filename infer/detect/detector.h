@@ -10,7 +10,7 @@
 
 #include "data/base/strings.h"
 #include "models/embed/schema_finder.h"
-#include "models/gatekeeper/gate_score.h"
+#include "models/gatekeeper/gate_triage.h"
 
 #include <jansson.h>
 
@@ -44,15 +44,20 @@ struct prediction {
     /* The most probable pair, then others that reach the threshold and concern other words. */
     struct prediction_pair pairs[PREDICTION_PAIRS];
     int n_pairs;
-    enum linguistic_type linguistic;     /* linguistic ambiguity, which has no alternatives */
-    bool schema_only;                    /* the detector has no head for linguistic ambiguity */
+    enum linguistic_type linguistic; /* linguistic ambiguity, which has no alternatives */
+    bool schema_only;                /* the detector has no head for linguistic ambiguity */
+    bool triaged;                    /* the detector has a head for classes, and the next three fields are set */
+    enum triage_class class;         /* the most probable class */
+    double classes[TRIAGE_CLASSES];
+    struct triage_reading signs;         /* of the question's words */
     struct prediction_element *elements; /* [n_elements] elements that the model read */
     int n_elements;
     struct strings names; /* owns the names of columns; all other strings are borrowed */
 };
 
-/* Fills all fields but id, error, question and status.  relevance: [nodes of the item] logits; pairs: [pairs of the
- * schema] logits, or NULL.  The item's schema is the whole one or a part of it.  The caller releases the prediction. */
+/* Fills all fields but id, error, question, status and those of the class.  relevance: [nodes of the item] logits;
+ * pairs: [pairs of the schema] logits, or NULL.  The item's schema is the whole one or a part of it.  The caller
+ * releases the prediction. */
 void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
                      const struct schema *whole, const struct gate_result *result, const float *relevance,
                      const float *pairs);
@@ -89,6 +94,7 @@ struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;
     struct schema_finder *finder; /* of a wide schema, in place of the input; else NULL */
+    struct triage_names names;    /* if the detector has a head for classes */
     uint64_t hash;                /* hash of the schema */
     int64_t serial;
 };
@@ -97,6 +103,7 @@ struct detector {
     struct device device;
     struct workspace work;
     struct gate_model model;
+    struct gate_triage triage; /* unknown with an adapter, which changes what the head reads */
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed if there is none */
     int elements;                      /* maximum number of elements of a schema; 0: all */
@@ -157,7 +164,7 @@ void question_group_add(struct question_group *g, const char *question, const st
 int question_group_choose(struct question_group *g, struct error *err);
 /* Scores the questions without errors.  Returns -1 with err. */
 int question_group_score(struct question_group *g, struct error *err);
-/* Fills question, error and all that prediction_fill() fills.  The prediction borrows from the group. */
+/* Fills question, error, all that prediction_fill() fills, and the class.  The prediction borrows from the group. */
 void question_group_predict(const struct question_group *g, int i, struct prediction *f);
 
 /* Predicts for one record with "question".  Returns a line (prediction_json()) as a new reference, or NULL with err.

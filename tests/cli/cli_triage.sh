@@ -89,6 +89,39 @@ has made/questions.jsonl '"class":"unanswerable","source":"made","source_class":
 check "no spans" 3 "expected records with marked words, got none" data triage make --spans /dev/null -o none
 check "bad spans" 3 'bad.jsonl: ' data triage make --spans bad.jsonl -o none
 
+# --- a head on the detector: trained, used by detect, and refused by another detector
+cp -r "$root/models/detector" detector
+rm -f detector/triage.json
+run 0 train triage detector --data made --device cpu -o detector/triage.json
+grep -q "of the training questions are classified correctly" said || complain "train triage" "does not report its accuracy"
+run 0 train triage detector --data made --device cpu -o twice.json
+cmp -s detector/triage.json twice.json || complain "train triage" "writes other bytes the second time"
+run 0 infer detect --model detector --schema tables.json --device cpu --relevance none words.jsonl -o detected.jsonl
+lines detected.jsonl 5
+has detected.jsonl '"classes":{"answerable":'
+run 7 data score --rule triage --gold gold5.jsonl --pred detected.jsonl --json
+has shown '"aurc":0'
+run 0 infer ask --detector detector --schema tables.json --device cpu words.jsonl -o asked.jsonl
+has asked.jsonl '"classes":{"answerable":'
+head_with() { sed "$1" twice.json >detector/triage.json; }
+refuse_head() { check "$1" 6 "$2" infer detect --model detector --schema tables.json --device cpu words.jsonl; }
+head_with 's/"detector": "[0-9a-f]*/"detector": "0000/'
+refuse_head "a head of another detector" 'triage.json: expected a head of the detector with hash .*, got one of 0000'
+head_with '/"scale"/{n;d}'
+refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 29 numbers, got 28'
+head_with '/"scale"/{n;s/[0-9].*,/0,/}'
+refuse_head "a head that divides by zero" 'field "scale"\[0\]: expected a number from 1e-06'
+head_with 's/"feature_set": 1/"feature_set": 2/'
+refuse_head "a head of other features" 'field "feature_set"'
+echo '{' >detector/triage.json
+refuse_head "a head that is no JSON" 'triage.json: '
+grep -v improper made/questions.jsonl >three.jsonl
+mkdir -p three && mv three.jsonl three/questions.jsonl && cp made/tables.json three
+rm detector/triage.json
+check "a class without questions" 3 'three/questions.jsonl: expected questions of each class, got none that is improper' train triage detector --data three --device cpu -o none.json
+sed 's/"class":"improper"/"class":"rude"/' made/questions.jsonl >three/questions.jsonl
+check "an unknown class" 3 'expected a class, got "rude"' train triage detector --data three --device cpu -o none.json
+
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
 dialogue shop "$(turn true "Hi!" type rude)" >bad.json

@@ -81,6 +81,43 @@ static void test_forms(void **state)
     json_decref(id);
 }
 
+/* The class follows the other fields.  Its sentence replaces that of a question without ambiguity. */
+static void test_class(void **state)
+{
+    json_t *id = json_integer(1);
+    struct prediction f = { .id = id, .db_id = "music", .question = "Why?", .score = 0.25, .triaged = true };
+    const char *ambiguous = "This question is ambiguous for this schema (75 %).";
+
+    (void)state;
+    f.class = TRIAGE_UNANSWERABLE;
+    f.classes[TRIAGE_UNANSWERABLE] = 0.5;
+    f.classes[TRIAGE_IMPROPER] = 0.25;
+    triage_read(&f.signs, f.question, &(struct triage_names){ 0 }, NULL, 0);
+    json_t *o = prediction_json(&f, RELEVANCE_NONE);
+    char *text = json_dumps(o, JSON_COMPACT);
+    assert_string_equal(
+        text,
+        "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"score\":0.25,\"ambiguous\":false,\"type\":null,"
+        "\"alternatives\":[],\"sentence\":\"The database seems to have no answer to this question. It asks for knowledge "
+        "that is not stored: \\\"Why\\\". (50 %)\",\"class\":\"unanswerable\",\"classes\":{\"answerable\":0.0,"
+        "\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\",\"start\":0,"
+        "\"end\":3,\"reason\":\"knowledge\"}]}");
+    free(text);
+    json_decref(o);
+    f.ambiguous = true;
+    f.score = 0.75;
+    o = prediction_json(&f, RELEVANCE_NONE);
+    assert_string_equal(json_string_value(json_object_get(o, "sentence")), ambiguous);
+    json_decref(o);
+    f.ambiguous = false;
+    f.class = TRIAGE_ANSWERABLE;
+    o = prediction_json(&f, RELEVANCE_NONE);
+    assert_string_equal(json_string_value(json_object_get(o, "sentence")),
+                        "No ambiguity found: the chance of one is 75 %.");
+    json_decref(o);
+    json_decref(id);
+}
+
 /* A message that was cut inside a character is written without its bytes. */
 static void test_failed_record(void **state)
 {
@@ -149,7 +186,8 @@ static void test_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms), cmocka_unit_test(test_failed_record),
-                                        cmocka_unit_test(test_relevance), cmocka_unit_test(test_rows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms), cmocka_unit_test(test_class),
+                                        cmocka_unit_test(test_failed_record), cmocka_unit_test(test_relevance),
+                                        cmocka_unit_test(test_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ extern const struct command command_tokenizer;
 extern const struct command command_export;
 extern const struct command command_doctor;
 extern const struct command command_inspect;
+extern const struct command command_triage;
 
 /* Files of every training run, for struct file_note. */
 /* clang-format off */

@@ -1,0 +1,172 @@
+#include "models/gatekeeper/gate_triage.h"
+
+#include "data/base/json.h"
+#include "data/base/strings.h"
+#include "models/gatekeeper/gate_adapter.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The version of the features; a head of another version is refused. */
+enum { FEATURE_SET = 1, HASH_TEXT = 17 };
+
+static const float NO_ELEMENT = -10; /* relevance logit of elements beyond the schema's end */
+static const double LARGEST = 1e9;   /* of a number in the file */
+
+static void keep_largest(float top[TRIAGE_TOP], float x)
+{
+    for (int i = 0; i < TRIAGE_TOP; i++)
+        if (x > top[i]) {
+            float smaller = top[i];
+            top[i] = x;
+            x = smaller;
+        }
+}
+
+void gate_triage_features(float *out, const float *relevance, int n_nodes, int n_question,
+                          const struct gate_result *result, const struct triage_reading *signs)
+{
+    double sum = 0;
+    int relevant = 0;
+
+    for (int i = 0; i < TRIAGE_TOP; i++)
+        out[i] = NO_ELEMENT;
+    for (int i = 0; i < n_nodes; i++) {
+        keep_largest(out, relevance[i]);
+        sum += (double)relevance[i];
+        relevant += relevance[i] > 0;
+    }
+    out[TRIAGE_MEAN] = n_nodes ? (float)(sum / n_nodes) : NO_ELEMENT;
+    out[TRIAGE_ELEMENTS] = logf((float)(n_nodes ? n_nodes : 1));
+    out[TRIAGE_SCORE] = result->score;
+    out[TRIAGE_LINGUISTIC] = result->type == LINGUISTIC_NONE ? 0 : result->linguistic;
+    out[TRIAGE_RELEVANT] = (float)relevant;
+    out[TRIAGE_TOKENS] = (float)n_question;
+    memcpy(out + TRIAGE_FIRST_SIGN, signs->signs, sizeof signs->signs);
+}
+
+void gate_triage_predict(const struct gate_triage *t, const float *features, double p[TRIAGE_CLASSES])
+{
+    double largest = -HUGE_VAL, sum = 0;
+
+    for (int c = 0; c < TRIAGE_CLASSES; c++) {
+        p[c] = t->bias[c];
+        for (int i = 0; i < TRIAGE_FEATURES; i++)
+            p[c] += t->weight[c][i] * ((double)features[i] - t->mean[i]) / t->scale[i];
+        largest = fmax(largest, p[c]);
+    }
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        sum += p[c] = exp(p[c] - largest);
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        p[c] /= sum;
+}
+
+static void hash_text_of(char text[HASH_TEXT], const struct gate_model *m)
+{
+    snprintf(text, HASH_TEXT, "%016" PRIx64, gate_model_hash(m));
+}
+
+static json_t *numbers_json(const double *x, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_real(x[i]));
+    return list;
+}
+
+int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err)
+{
+    char hash[HASH_TEXT];
+    json_t *weights = json_object();
+
+    hash_text_of(hash, m);
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        json_object_set_new(weights, triage_class_name((enum triage_class)c),
+                            numbers_json(t->weight[c], TRIAGE_FEATURES));
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "detector", hash, "feature_set", FEATURE_SET,
+                          "questions", t->questions, "mean", numbers_json(t->mean, TRIAGE_FEATURES), "scale",
+                          numbers_json(t->scale, TRIAGE_FEATURES), "weights", weights, "bias",
+                          numbers_json(t->bias, TRIAGE_CLASSES));
+    int rc = json_write_file(path, o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int read_numbers(double *out, int n, const json_t *o, const char *field, double low, const char *where,
+                        struct error *err)
+{
+    const json_t *list = json_get_array(o, field, where, err);
+
+    if (!list)
+        return -1;
+    if (json_array_size(list) != (size_t)n)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\": expected %d numbers, got %zu", where, field, n,
+                         json_array_size(list));
+    for (int i = 0; i < n; i++) {
+        const json_t *x = json_array_get(list, (size_t)i);
+        out[i] = json_is_number(x) ? json_number_value(x) : NAN;
+        if (!(out[i] >= low && out[i] <= LARGEST))
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"%s\"[%d]: expected a number from %g to %g", where, field,
+                             i, low, LARGEST);
+    }
+    return 0;
+}
+
+static int check_base(const struct gate_model *m, const json_t *o, const char *path, struct error *err)
+{
+    const char *hash = json_get_string(o, "detector", path, err);
+    char own[HASH_TEXT];
+    int64_t set;
+
+    if (!hash || json_get_int(o, "feature_set", FEATURE_SET, FEATURE_SET, &set, path, err))
+        return -1;
+    hash_text_of(own, m);
+    if (strcmp(hash, own) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: expected a head of the detector with hash %s, got one of %.32s; remove the file, or train it "
+                     "again with ambit-train triage",
+                     path, own, hash);
+}
+
+static int read_head(struct gate_triage *t, const struct gate_model *m, const json_t *o, const char *path,
+                     struct error *err)
+{
+    int64_t questions;
+
+    if (check_base(m, o, path, err) || json_get_int(o, "questions", 1, INT32_MAX, &questions, path, err) ||
+        read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
+        read_numbers(t->scale, TRIAGE_FEATURES, o, "scale", 1e-6, path, err) ||
+        read_numbers(t->bias, TRIAGE_CLASSES, o, "bias", -LARGEST, path, err))
+        return -1;
+    const json_t *weights = json_get_object(o, "weights", path, err);
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        if (!weights || read_numbers(t->weight[c], TRIAGE_FEATURES, weights, triage_class_name((enum triage_class)c),
+                                     -LARGEST, path, err))
+            return -1;
+    t->questions = (int)questions;
+    t->known = true;
+    return 0;
+}
+
+int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const char *dir, struct error *err)
+{
+    char *path = path_in(dir, TRIAGE_HEAD_FILE);
+    int rc = 0;
+
+    *t = (struct gate_triage){ 0 };
+    if (access(path, F_OK) == 0) {
+        json_t *o = json_read_file(path, err);
+        rc = o ? read_head(t, m, o, path, err) : -1;
+        json_decref(o);
+    }
+    if (rc)
+        err->code = EXIT_CODE_CHECKPOINT;
+    free(path);
+    return rc;
+}

@@ -1,0 +1,49 @@
+/*
+ * gate_triage.h - a head on a detector that predicts the class of a question (data/corpora/triage.h).
+ *
+ * The head is a softmax regression.  It reads numbers that the detector has computed anyway, and the signs of
+ * data/span/triage_words.h.  Relevance tells whether the question is about the schema at all.  The detector's states
+ * were tried as well: they fit the training questions better and unseen sets worse.
+ *
+ * The head is the file triage.json in the detector's folder.  A hash binds it to the detector's weights and settings.
+ */
+#ifndef MODELS_GATEKEEPER_GATE_TRIAGE_H
+#define MODELS_GATEKEEPER_GATE_TRIAGE_H
+
+#include "data/span/triage_words.h"
+#include "models/gatekeeper/gate_score.h"
+
+enum {
+    TRIAGE_TOP = 6, /* the largest relevance logits */
+    TRIAGE_MEAN = TRIAGE_TOP,
+    TRIAGE_ELEMENTS,   /* log of the number of elements */
+    TRIAGE_SCORE,      /* logit of the likeliest pair */
+    TRIAGE_LINGUISTIC, /* logit of the likeliest linguistic type */
+    TRIAGE_RELEVANT,   /* number of elements with a positive logit */
+    TRIAGE_TOKENS,     /* of the question */
+    TRIAGE_FIRST_SIGN,
+    TRIAGE_FEATURES = TRIAGE_FIRST_SIGN + TRIAGE_SIGNS
+};
+
+#define TRIAGE_HEAD_FILE "triage.json"
+
+struct gate_triage {
+    bool known; /* the detector's folder has a head */
+    double mean[TRIAGE_FEATURES], scale[TRIAGE_FEATURES];
+    double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES]; /* of standardised features */
+    int questions;                                                        /* that the head was trained on */
+};
+
+/* out: [TRIAGE_FEATURES].  relevance: [n_nodes] logits. */
+void gate_triage_features(float *out, const float *relevance, int n_nodes, int n_question,
+                          const struct gate_result *result, const struct triage_reading *signs);
+/* Probabilities of the classes.  They assume that all classes are equally frequent. */
+void gate_triage_predict(const struct gate_triage *t, const float *features, double p[TRIAGE_CLASSES]);
+
+/* Reads the head of the model, which was opened from dir and has no adapter.  Without the file t->known is false.
+ * Returns -1 with EXIT_CODE_CHECKPOINT for a bad file or a head of another detector. */
+int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const char *dir, struct error *err);
+/* Writes the head as a file of JSON. */
+int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err);
+
+#endif
