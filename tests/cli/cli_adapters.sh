@@ -15,8 +15,8 @@ choose_seed "${2:-}"
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model && cp -r "$gold/llama/adapter" every
 records 100 140 >train.jsonl
 learn() { train infill --device cpu --base model --data train.jsonl --epochs 1 --lr 0.05 --seed 3 "$@" >>log 2>&1 || fail "$*"; }
-learn --targets q,v,down --head none --rank 7 --alpha 20 --out some
-learn --targets gate --head lora --rank 18 --alpha 3 --out head
+learn --target-modules q,v,down --head none --rank 7 --alpha 20 --out some
+learn --target-modules gate --head lora --rank 18 --alpha 3 --out head
 names=(none every some head)
 
 # Prompts that begin alike (more than a page of keys) and others; each fifth record names no adapter.

@@ -28,7 +28,7 @@ for file in tokenizer.model spiece.model sentencepiece.bpe.model vocab.json voca
     echo "$file of the base" >base/$file
 done
 tuned pairs --base base --rank 4
-tuned head --base base --targets q,v --head lora --rslora
+tuned head --base base --target-modules q,v --head lora --rslora
 tuned halves --base half
 
 # PEFT: the trained weights, bit for bit
@@ -68,7 +68,7 @@ grep -q '"tie_word_embeddings": false' still/config.json || complain still "ties
 expect 0 'whole: verified, .* largest difference 0$' base --format merged -o whole --verify
 same whole/model.safetensors base/model.safetensors
 
-tuned own-head --base own --targets q --head full
+tuned own-head --base own --target-modules q --head full
 expect 0 'whole-head: verified' own-head --format merged -o whole-head --verify
 cmp -s whole-head/model.safetensors own/model.safetensors && complain whole-head "is the base"
 expect 0 'head-and-pairs: verified, .* largest difference 0$' own-head --format peft -o head-and-pairs --verify

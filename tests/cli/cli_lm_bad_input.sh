@@ -283,9 +283,9 @@ expect "moments of adafactor in bytes" 2 "moments: 8bit: expected --optimizer ad
 expect "moments in bytes, cut over ranks" 2 "moments: 8bit: expected no --shard-optimizer" infill --base model --data good.jsonl --moments 8bit --shard-optimizer
 expect "moments of four bits" 2 "moments.*f32.*8bit" infill --base model --data good.jsonl --moments 4bit
 expect "all texts too long" 3 "good.jsonl: no conversation of at most 2 tokens" infill --base model --data good.jsonl --length 2
-expect "targets misspelt" 2 "targets: expected .*, got 'w'" infill --base model --data good.jsonl --targets q,w
-expect "targets twice" 2 "targets: expected .*, got 'q'" infill --base model --data good.jsonl --targets q,q
-expect "no targets and no head" 2 "targets" infill --base model --data good.jsonl --targets ''
+expect "targets misspelt" 2 "target-modules: expected .*, got 'w'" infill --base model --data good.jsonl --target-modules q,w
+expect "targets twice" 2 "target-modules: expected .*, got 'q'" infill --base model --data good.jsonl --target-modules q,q
+expect "no targets and no head" 2 "target-modules" infill --base model --data good.jsonl --target-modules ''
 expect "preset unknown" 2 "--preset: expected one of dfpl" infill --base model --data good.jsonl --preset paper
 expect "lr that is no number" 2 "--lr: expected a number" infill --base model --data good.jsonl --lr inf
 printf 'alpha: many\n' >bad.yaml

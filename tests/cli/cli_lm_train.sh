@@ -99,7 +99,7 @@ done
 
 # --- a preset is the paper's, the command line overrides it
 infill --base model --out preset --preset dfpl --epochs 1 --rank 2 || fail "preset"
-for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "cosine"' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'moments: "8bit"' 'patience: 5' 'epochs: 1' 'length: 8192'; do
+for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "cosine"' 'warmup: 0.01' 'weight-decay: 0.01' 'max-grad-norm: 0.3' 'batch: 8' 'moments: "8bit"' 'patience: 5' 'epochs: 1' 'length: 8192'; do
     grep -qE "^$line$" preset/config.yaml || fail "preset: no line $line in $(cat preset/config.yaml)"
 done
 for preset in "dfpl 15" "dfpl-e2e 5" "dfpl-gold 5"; do

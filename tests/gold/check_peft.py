@@ -27,12 +27,12 @@ PROMPTS = ["Show", "How many singers are there in every"]
 SCRATCH = "--method full --hidden 64 --heads 4 --groups 2 --layers 2 --intermediate 96"
 TRAINED = {  # base, and how its adapter is trained
     "pairs": ("f32", "--rank 4 --alpha 6"),
-    "rslora": ("f32", "--rank 3 --alpha 2 --rslora --targets q,v,down --lora-dropout 0.1 --neftune 5"),
-    "head": ("f32", "--rank 4 --targets q,k,v,o,gate,up,down --head lora"),
-    "whole": ("f32", "--rank 2 --targets q --head full"),
+    "rslora": ("f32", "--rank 3 --alpha 2 --rslora --target-modules q,v,down --lora-dropout 0.1 --neftune 5"),
+    "head": ("f32", "--rank 4 --target-modules q,k,v,o,gate,up,down --head lora"),
+    "whole": ("f32", "--rank 2 --target-modules q --head full"),
     "halves": ("bf16", "--rank 4 --head lora"),
     "on-tied": ("tied", "--rank 8"),
-    "tied-head": ("tied", "--rank 2 --targets v --head lora"),
+    "tied-head": ("tied", "--rank 2 --target-modules v --head lora"),
 }
 
 

@@ -30,7 +30,7 @@ static const struct option table[] = {
     INT_OPTION("steps", AT(set.steps), "N", 0, 10000, "maximum number of steps, 0: 30, with lora 8"),
     INT_OPTION("folds", AT(set.parts), "N", 0, 48, "folds of the cross-validation, 0: 12, with lora 4"),
     REAL_OPTION("lr", AT(set.lr), "X", 0, 10, "learning rate of Adam, 0: the method's"),
-    REAL_OPTION("pull", AT(set.pull), "X", 0, 1000, "weight of the distance from the base's parameters"),
+    REAL_OPTION("l2-sp", AT(set.pull), "X", 0, 1000, "weight of the distance from the base's parameters"),
     INT_OPTION("repeats", AT(repeats), "N", 0, 100000, "repeat N times: sample 4, 12, 24, 48 labels, adapt, report"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "maximum number of tokens encoded at once", .group = "run"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),

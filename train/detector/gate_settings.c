@@ -55,7 +55,7 @@ const struct gate_request gate_request_defaults = {
     "relevance-lr: 3e-5\n"                                                                                             \
     "batch: 32\n"                                                                                                      \
     "head-lr: 1e-3\n"                                                                                                  \
-    "decay: 0\n"                                                                                                       \
+    "weight-decay: 0\n"                                                                                                \
     "hard-negatives: 0\n"                                                                                              \
     "false-alarms: 1\n"                                                                                                \
     "renamed: 0\n"                                                                                                     \

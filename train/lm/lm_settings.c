@@ -91,8 +91,8 @@ const struct lm_request reward_request_defaults = {
     "lr: 5e-5\n"                                                                                                       \
     "schedule: cosine\n"                                                                                               \
     "warmup: 0.01\n"                                                                                                   \
-    "decay: 0.01\n"                                                                                                    \
-    "clip: 0.3\n"                                                                                                      \
+    "weight-decay: 0.01\n"                                                                                             \
+    "max-grad-norm: 0.3\n"                                                                                             \
     "batch: 8\n"                                                                                                       \
     "optimizer: adamw\n"                                                                                               \
     "moments: 8bit\n"                                                                                                  \
@@ -112,8 +112,8 @@ static const char picard[] = "optimizer: adafactor\n"
                              "lr: 1e-4\n"
                              "schedule: constant\n"
                              "warmup: 0\n"
-                             "decay: 0\n"
-                             "clip: 1\n"
+                             "weight-decay: 0\n"
+                             "max-grad-norm: 1\n"
                              "batch: 2050\n"
                              "epochs: 3072\n"
                              "length: 512\n"
@@ -141,7 +141,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
 
 #define ADAPTER_ROWS \
     CHOICE_OPTION("method", AT(method), "HOW", "lora|full", "train low-rank adapters, or all weights"), \
-    STRING_OPTION("targets", AT(targets), "LIST", "linear maps with adapters"), \
+    STRING_OPTION("target-modules", AT(targets), "LIST", "linear maps with adapters"), \
     CHOICE_OPTION("head", AT(head), "HOW", "none|lora|full", "train the output matrix: low-rank or full"), \
     INT_OPTION("rank", AT(rank), "N", 1, 1024, "rank of the adapters"), \
     REAL_OPTION("alpha", AT(alpha), "A", OPTION_ABOVE_ZERO, 1e6, "scale of the adapters: alpha / rank"), \

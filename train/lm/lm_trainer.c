@@ -49,7 +49,7 @@ static int read_targets(const char *text, const char **modules, struct error *er
                 module = NULL;
         if (!module)
             return error_set(err, EXIT_CODE_USAGE,
-                             "targets: expected q, k, v, o, gate, up, down, each once, got '%.*s'",
+                             "target-modules: expected q, k, v, o, gate, up, down, each once, got '%.*s'",
                              length > 40 ? 40 : (int)length, at);
         modules[n++] = module;
         at += length + (at[length] == ',');
@@ -65,7 +65,7 @@ int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const cha
     if (n < 0)
         return -1;
     if (n == 0 && s->head == HEAD_NONE)
-        return error_set(err, EXIT_CODE_USAGE, "targets: none, and head: none; there is nothing to train");
+        return error_set(err, EXIT_CODE_USAGE, "target-modules: none, and head: none; there is nothing to train");
     if (s->head == HEAD_LORA)
         modules[n++] = "lm_head";
     lora_config_init(c, (int)s->rank, (float)s->alpha, modules, n);

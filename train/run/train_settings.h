@@ -37,8 +37,8 @@ struct train_settings {
     INT_OPTION("batch", AT(train.batch), "N", 1, 65536, "examples of an optimizer step"), \
     REAL_OPTION("lr", AT(train.lr), "X", OPTION_ABOVE_ZERO, 1, "peak learning rate"), \
     REAL_OPTION("warmup", AT(train.warmup), "X", 0, 1, "fraction of the steps with a rising rate"), \
-    REAL_OPTION("decay", AT(train.decay), "X", 0, 1, "decoupled weight decay"), \
-    REAL_OPTION("clip", AT(train.clip), "X", 0, 1e9, "maximum gradient norm, 0: no limit"), \
+    REAL_OPTION("weight-decay", AT(train.decay), "X", 0, 1, "decoupled weight decay"), \
+    REAL_OPTION("max-grad-norm", AT(train.clip), "X", 0, 1e9, "maximum gradient norm, 0: no limit"), \
     INT_OPTION("patience", AT(train.patience), "N", 0, 100000, \
                "stop after N validations without improvement, 0: never"), \
     INT_OPTION("eval-every", AT(train.eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch"), \

@@ -60,8 +60,8 @@ static const char dte[] = "supervision: sql\n"
                           "lr: 2e-5\n"
                           "head-lr: 1e-4\n"
                           "warmup: 0.02\n"
-                          "decay: 0\n"
-                          "clip: 1\n"
+                          "weight-decay: 0\n"
+                          "max-grad-norm: 1\n"
                           "eval-every: 1000\n";
 
 const struct preset tag_presets[] = { { "dte", dte }, { 0 } };
@@ -102,10 +102,11 @@ const struct option tag_request_table[] = {
     REAL_OPTION("meaning-weight", AT(meaning_weight), "X", 0, 1e3, "weight of the loss on the meanings of spans"),
     REAL_OPTION("tags-weight", AT(tags_weight), "X", 0, 1e3, "weight of the tag loss"),
     REAL_OPTION("grounding-from", AT(grounding_from), "X", 0, 1,
-                "fraction of the steps: grounding weight rises from 0"),
-    REAL_OPTION("grounding-to", AT(grounding_to), "X", 0, 1, "fraction of the steps: grounding weight is full"),
-    REAL_OPTION("tags-from", AT(tags_from), "X", 0, 1, "fraction of the steps: tag weight rises from 0"),
-    REAL_OPTION("tags-to", AT(tags_to), "X", 0, 1, "fraction of the steps: tag weight is full"),
+                "fraction of the steps after which the grounding weight rises from 0"),
+    REAL_OPTION("grounding-to", AT(grounding_to), "X", 0, 1,
+                "fraction of the steps after which the grounding weight is full"),
+    REAL_OPTION("tags-from", AT(tags_from), "X", 0, 1, "fraction of the steps after which the tag weight rises from 0"),
+    REAL_OPTION("tags-to", AT(tags_to), "X", 0, 1, "fraction of the steps after which the tag weight is full"),
     RUN_OPTIONS,
     { 0 },
 };
