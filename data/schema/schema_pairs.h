@@ -7,9 +7,9 @@
  * aggregate, or keys of a table and a stored number of its rows.
  *
  * Two columns of one table are compared if they share a type, a meaning or a word.  Columns of different tables are
- * compared if they have one name.  If one join lies between their tables, a shared word or meaning suffices, and so do
- * two numbers: one of them may be stored, the other one added up.  Two joins may lie between columns whose names share
- * the head noun, any number of joins between two contacts.  Keys are compared if they refer to one table.
+ * compared if they have one name.  If one join lies between their tables, a shared word or meaning suffices.  Two
+ * numbers suffice as well, since one may be the stored sum of the other.  Two joins may lie between columns whose names
+ * share the head noun, any number of joins between two contacts.  Keys are compared if they refer to one table.
  *
  * Small schemas have all pairs of tables.  In larger ones, tables are compared if they share columns, a word or a
  * meaning, or are one join apart.  The position of elements plays no part, since generated schemas put duplicated

@@ -309,7 +309,7 @@ const struct command command_infill = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, defaults),
     .details =
-        "Read records {\"id\", \"db_id\", \"question\"}, perhaps with \"golds\", or AMBROSIA's rows, and write the interpretations of "
+        "Read records {\"id\", \"db_id\", \"question\"}, optionally with \"golds\", or AMBROSIA's rows, and write the interpretations of "
         "each question.  Every stage is a file or a model.  See docs/guides/infill.md.",
     .examples = { "ambit-infer infill questions.jsonl --db dbs --defaults read.jsonl --infilled more.jsonl -o all.jsonl",
                   "ambit-infer infill questions.jsonl --db dbs --write-prompts def -o prompts.jsonl" },

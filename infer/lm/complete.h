@@ -87,7 +87,7 @@ extern const struct file_note complete_files[];
     INT_OPTION("top-k", AT(top_k), "K", 0, 1 << 20, "sample from the K most probable tokens; 0: from all"), \
     REAL_OPTION("min-p", AT(min_p), "P", 0, 1, "sample from tokens of at least P times the highest probability"), \
     REAL_OPTION("typical-p", AT(typical_p), "P", OPTION_ABOVE_ZERO, 1, \
-                "locally typical sampling: tokens nearest to the entropy, of this mass")
+                "locally typical sampling: from the tokens nearest to the entropy, of this mass")
 
 #define COMPLETE_AT(field) offsetof(struct complete_request, field)
 #define COMPLETE_OPTIONS(required_, grain) \

@@ -12,7 +12,7 @@
 
 #include "kernels/cuda/mma_tile.cuh"
 
-/* The element of its row at which a piece begins. */
+/* Returns the element of the row at which a piece begins. */
 __device__ inline int swizzled(int row, int piece)
 {
     return (piece ^ (row & 7)) * PACK;

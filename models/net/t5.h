@@ -6,7 +6,7 @@
  * precision there. The decoder's self-attention masks later keys by a bias of -1e30, so that both sides use one op.
  * Its sequences are completions, and short.
  *
- * t5_start_copying sets first weights from which a small model learns early to copy. Keys of each attention begin as
+ * t5_start_copying initialises weights so that a small model learns to copy early. Keys of each attention begin as
  * its queries, so that equal tokens find each other. Outputs begin as its values transposed, so that the found token
  * is generated (mimetic initialisation: Trockman and Kolter 2023, arXiv 2305.09828). Of four heads three begin with a
  * bias towards one neighbour.

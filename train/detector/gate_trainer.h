@@ -36,7 +36,7 @@ struct gate_trainer {
     struct gate_model linked;    /* the model of linker or init, until its weights are copied */
     struct gate_model model;
     struct dataset records;
-    struct mixture mixture; /* of --data with several folders; else empty */
+    struct mixture mixture; /* the folders of --data; empty if there is only one */
     struct gate_data data;
     struct gate_data_settings reading; /* settings that the data was read with */
     struct distractor_source appender;
