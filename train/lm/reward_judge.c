@@ -113,7 +113,14 @@ static int reward_by_program(struct reward_judge *j, struct reward *rewards, con
     return rc;
 }
 
-/* Rewards by execution. */
+/*
+ * Rewards by execution.
+ */
+
+/* reward_own_sql runs the statements in the completion: tasks pairs and e2e. reward_known_words looks up the SQL of
+ * each interpretation by database and words, in the records and in --sqls, and takes the first statement that runs:
+ * tasks infill and gold. reward_sql_model does the same, and asks a model for the SQL of all other interpretations. */
+static reward_function reward_own_sql, reward_known_words, reward_sql_model;
 
 static void add_text(struct reward_judge *j, const char *text)
 {
@@ -470,16 +477,16 @@ static void score_all(struct reward_judge *j, struct reward *rewards, const stru
     }
 }
 
-int reward_own_sql(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
-                   struct error *err)
+static int reward_own_sql(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                          struct error *err)
 {
     (void)err;
     score_all(j, rewards, list, n, true);
     return 0;
 }
 
-int reward_known_words(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
-                       struct error *err)
+static int reward_known_words(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                              struct error *err)
 {
     (void)err;
     score_all(j, rewards, list, n, false);
@@ -511,8 +518,8 @@ static int write_sql(struct reward_judge *j, const struct reward_input *list, in
     return rc;
 }
 
-int reward_sql_model(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
-                     struct error *err)
+static int reward_sql_model(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
+                            struct error *err)
 {
     int rc = write_sql(j, list, n, err);
 

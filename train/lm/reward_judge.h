@@ -43,11 +43,6 @@ struct reward_judge;
 typedef int reward_function(struct reward_judge *j, struct reward *rewards, const struct reward_input *list, int n,
                             struct error *err);
 
-/* reward_own_sql runs the statements in the completion: tasks pairs and e2e. reward_known_words looks up the SQL of
- * each interpretation by database and words, in the records and in --sqls, and takes the first statement that runs:
- * tasks infill and gold. reward_sql_model does the same, and asks a model for the SQL of all other interpretations. */
-reward_function reward_own_sql, reward_known_words, reward_sql_model;
-
 /* Start as { 0 }. */
 enum { REWARD_SOURCES = 4 };
 struct reward_judge {
