@@ -231,9 +231,9 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
             add_values<D, true>(out, s, tiles->v, TALL_KEYS, { false, false });
         } else if (keys.at < sight.some) {
             int first = t.first + mine;
-            const bool exact[2] = { tall_exact(a, t, first), tall_exact(a, t, first + 16) };
             tall_scores(s, a, t, keys, first);
             lazy_softmax<false>(s, out, base, sum, LOG2_E * a.scale);
+            const bool exact[2] = { tall_exact(a, t, first), tall_exact(a, t, first + 16) };
             add_values<D, false>(out, s, tiles->v, keys.n, exact);
         }
     }

@@ -79,12 +79,12 @@ __device__ inline int nearest(float x)
 #endif
 }
 
-/* Returns x, which the compiler must treat as a new value.  It then computes addresses again that depend on x, instead
- * of holding them in registers through a long loop. */
+/* Returns x >= 0 as a new value: the compiler computes addresses from it again, and keeps them in no register. */
 __device__ inline int afresh(int x)
 {
 #ifdef __CUDA_ARCH__
     asm volatile("" : "+r"(x));
+    __builtin_assume(x >= 0);
 #endif
     return x;
 }
