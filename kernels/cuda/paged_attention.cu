@@ -502,7 +502,7 @@ __device__ inline void attend_pages(const paged_args<bf16> &a, paged_memory<S> &
 {
     struct paged_sums<S, M> all;
     sums_start(all);
-    copy_wait<1>();
+    copy_wait<2>();  /* the first group has q; keys and values are behind it */
     __syncthreads(); /* all threads have the list of rows and all rows of q */
     for (int page = t.page; page < t.pages; page++) {
         bool more = page + 1 < t.pages, exact = page * PAGE_KEYS < EXACT_KEYS || few_in_window(a.heads);
