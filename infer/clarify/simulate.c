@@ -205,18 +205,20 @@ static bool take_turn(struct outcome *o, struct clarify_case *c, const struct tr
 /* Answers questions from memory.  The user takes a wrong answer back, so that its question is asked. */
 static void recall(struct outcome *o, struct clarify_case *c, const struct truth *t)
 {
+    json_t *wrong = json_array(), *item;
     struct question_view view;
     int option;
 
     for (int v = 0; v < c->attributes.n; v++) {
-        const json_t *item = recall_at(c, v, &view, &option);
-        if (!item)
+        if (!(item = recall_at(c, v, &view, &option)))
             continue;
         if (honest_option(&view, t, &c->dialogue) != option)
-            o->taken_back++;
+            recall_append(wrong, item);
         else if (dialogue_recall(&c->dialogue, &view, option, recall_probability(item)))
             o->recalled++;
     }
+    o->taken_back = (int)json_array_size(wrong);
+    json_decref(wrong);
 }
 
 /* The choice behind an answer, for the memory; or NULL. */
