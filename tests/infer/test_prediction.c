@@ -98,7 +98,7 @@ static void test_class(void **state)
     assert_string_equal(
         text,
         "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"score\":0.25,\"ambiguous\":false,\"type\":null,"
-        "\"alternatives\":[],\"sentence\":\"The database seems to have no answer to this question. It asks for knowledge "
+        "\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"The database seems to have no answer to this question. It asks for knowledge "
         "that is not stored: \\\"Why\\\". (50 %)\",\"class\":\"unanswerable\",\"classes\":{\"answerable\":0.0,"
         "\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\",\"start\":0,"
         "\"end\":3,\"reason\":\"knowledge\"}]}");
