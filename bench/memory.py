@@ -1,0 +1,149 @@
+"""Measures the memory of choices: questions asked and accuracy of simulated users with stable preferences.
+
+Data: AmbiQT's training questions with an ambiguous column (type C).  Each question has two statements, one for each new
+name of a column.  A user prefers one of the two names for each column of a database; the preference is drawn by hash.
+The questions of a database form a stream in file order.  Statements are equally probable without the memory.
+
+Words: `marked` gives the words of the column's former name in the question as evidence, as a tagger does.  `names` has
+no evidence: the words are those of the question that fit the new names.  Questions without such words are left out of
+`marked`.  With `--change`, each preference changes in the middle of its questions.
+
+usage: memory.py BIN_DIR SHARED_DATA [--out DIR] [--records N]
+"""
+import argparse
+import hashlib
+import json
+import lzma
+import os
+import random
+import re
+import subprocess
+import sys
+
+from runner import work
+
+p = argparse.ArgumentParser()
+p.add_argument("bin")
+p.add_argument("data")
+p.add_argument("--out", default=work, help="folder for records, memories and dialogues")
+p.add_argument("--records", type=int, default=3000, help="number of questions with marked words")
+a = p.parse_args()
+os.makedirs(a.out, exist_ok=True)
+
+
+def find_words(question, name):
+    """Code points of the longest part of a column's name in the question, or None."""
+    parts = [w for w in re.split(r"[_\s]+", name.lower()) if w]
+    for n in range(len(parts), 0, -1):
+        for first in range(len(parts) - n + 1):
+            pattern = r"\b" + r"[\s_]+".join(map(re.escape, parts[first:first + n])) + r"s?\b"
+            found = re.search(pattern, question.lower())
+            if found and len(found.group()) > 2:
+                return found.start(), found.end()
+    return None
+
+
+def read_questions():
+    """The questions with one ambiguous column: (id, record, table, old name, new names, place of the words)."""
+    questions = []
+    with lzma.open(os.path.join(a.data, "ambiqt", "col-synonyms.train.jsonl.xz"), "rt") as f:
+        for i, line in enumerate(f):
+            r = json.loads(line)
+            maps = [(t, c, new) for t, columns in r["extra_map"].items() for c, new in columns.items()]
+            place = find_words(r["question"], maps[0][1]) if len(maps) == 1 else None
+            if place and len(questions) < a.records:
+                questions.append((i, r, *maps[0], place))
+    return questions
+
+
+def prefers(db, table, column, late):
+    """0 or 1: the preferred one of the two new names."""
+    key = "%s.%s.%s" % (db, table, column)
+    return (hashlib.sha256(key.encode()).digest()[0] + late) % 2
+
+
+def schema_of(db, text):
+    """An entry of a tables.json from "table : column , column | table : ..."; the types of columns do not matter here."""
+    tables, columns = [], [[-1, "*"]]
+    for part in text.split("|"):
+        table, names = part.split(" : ", 1)
+        columns += [[len(tables), name.strip()] for name in names.split(" , ")]
+        tables.append(table.strip())
+    words = [[t, name.replace("_", " ").lower()] for t, name in columns]
+    return {"db_id": db, "table_names_original": tables, "table_names": [t.replace("_", " ").lower() for t in tables],
+            "column_names_original": columns, "column_names": words, "column_types": ["text"] * len(columns),
+            "primary_keys": [], "foreign_keys": []}
+
+
+def write_records(path, questions, marked, change):
+    total, seen = {}, {}
+    for _, r, table, column, _, _ in questions:
+        key = (r["db_id"], table, column)
+        total[key] = total.get(key, 0) + 1
+    with open(path, "w") as f:
+        for i, r, table, column, new, (start, end) in questions:
+            key = (r["db_id"], table, column)
+            late = change and seen.get(key, 0) >= total[key] / 2
+            seen[key] = seen.get(key, 0) + 1
+            queries = [r["query1"], r["query2"]]
+            record = {"id": i, "db_id": r["db_id"], "question": r["question"], "schema": schema_of(r["db_id"], r["schema_clean"]),
+                      "candidates": [{"sql": q, "p": .5} for q in queries],
+                      "gold": [queries[prefers(*key, late)]]}
+            if marked:
+                names = [{"concept": "%s.%s" % (table, n), "type": "column"} for n in new]
+                record["spans"] = [{"start": start, "end": end, "label": "AMB", "alternatives": names}]
+            f.write(json.dumps(record) + "\n")
+
+
+def simulate(records, memory, noise):
+    """Dialogues by database: (questions, right, recalled, taken back)."""
+    out = os.path.join(a.out, "memory.dialogues.jsonl")
+    command = [os.path.join(a.bin, "ambit-infer"), "clarify", "--simulate", "--candidates", records, "--schema",
+               os.path.join(a.data, "spider", "tables.json"), "--user-noise", str(noise), "-o", out]
+    if memory:
+        file = os.path.join(a.out, "choices.memory")
+        if os.path.exists(file):
+            os.remove(file)
+        command += ["--memory", file]
+    r = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    if r.returncode not in (0, 7):
+        sys.exit(r.stderr)
+    by, failed = {}, 0
+    for line in open(out):
+        o = json.loads(line)
+        for d in o.get("dialogues", []):
+            if "error" in d:
+                failed += 1
+                continue
+            by.setdefault(o["db_id"], []).append((len(d["turns"]), d["correct"], d.get("recalled", 0),
+                                                  d.get("taken_back", 0)))
+        failed += "error" in o
+    return by, failed
+
+
+def mean(by, dbs, part):
+    values = [d[part] for db in dbs for d in by[db]]
+    return sum(values) / len(values)
+
+
+def interval(by, part):
+    """95 %, by resampling databases."""
+    rng, dbs = random.Random(1), sorted(by)
+    means = sorted(mean(by, rng.choices(dbs, k=len(dbs)), part) for _ in range(1000))
+    return "%.3f [%.3f, %.3f]" % (mean(by, dbs, part), means[24], means[974])
+
+
+questions = read_questions()
+print("%d questions of %d databases" % (len(questions), len({q[1]["db_id"] for q in questions})))
+print("| words | preference | user errors | memory | questions a record | accuracy | answered from memory | taken back |")
+print("|---|---|---|---|---|---|---|---|")
+for marked, change, noise in [(True, False, 0), (True, False, .05), (True, True, 0), (False, False, 0)]:
+    records = os.path.join(a.out, "memory.records.jsonl")
+    write_records(records, questions, marked, change)
+    for memory in (False, True):
+        by, failed = simulate(records, memory, noise)
+        print("| %s | %s | %g | %s | %s |" % ("marked" if marked else "names", "changes" if change else "stable", noise,
+                                            "yes" if memory else "no",
+                                            " | ".join(interval(by, part) for part in range(4))), flush=True)
+        if failed:
+            print("(%d records or golds failed)" % failed)
