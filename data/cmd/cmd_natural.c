@@ -21,6 +21,8 @@ static const struct natural_arguments defaults = {
 
 static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
+    STRING_OPTION("materialise", AT(natural.materialise), "DIR",
+                  "write the databases of --several, if DIR... have rows", .writes = true),
     FORCE_OPTION(AT(force)),
     STRING_OPTION("splits", AT(natural.splits), "DIR", "data folder whose databases keep their split",
                   .group = "splits"),
@@ -31,6 +33,8 @@ static const struct option options[] = {
                .group = "generation"),
     INT_OPTION("wording", AT(natural.wording), "N", 0, 10000,
                "linguistically ambiguous questions, for each type and schema"),
+    INT_OPTION("several", AT(natural.several), "N", 0, 10000,
+               "questions with two or three ambiguities, for each database, in place of all others"),
     REAL_OPTION("clear", AT(natural.clear), "X", 0, 100, "unchanged clear questions for each ambiguous question"),
     SEED_OPTION(AT(seed), "random seed"),
     { 0 },
@@ -42,6 +46,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct natural_options o = a->natural;
     struct dataset d = { 0 };
 
+    if (o.materialise && !o.several)
+        return usage_error(err, "--materialise: expected --several as well");
     o.seed = (uint64_t)a->seed;
     int rc = natural_build(&d, &o, call->operands, call->n_operands, err);
     if (rc == 0)
@@ -69,7 +75,9 @@ const struct command command_natural = {
                "A question that names one of two similar columns (start date, end date) loses the words that "
                "distinguish them. Further examples use edited schemas, templates of linguistic ambiguity "
                "(attachment, scope, vague) and unchanged questions. The field \"reason\" states why a question has "
-               "its label. Splits share no database and no question. Guide: docs/guides/detector-data.md.",
+               "its label. Splits share no database and no question. Guide: docs/guides/detector-data.md.\n\n"
+               "With --several, each question has two or three words that each fit two columns of an edited schema, "
+               "and comes with none, one and all of these ambiguities. Guide: docs/guides/several-data.md.",
     .examples = { "ambit-data natural spider -o natural --seed 1",
                   "ambit-data natural spider wikisql --splits contrast -o natural" },
     .files = files,

@@ -3,16 +3,27 @@
 #include "data/cmd/commands.h"
 #include "data/eval/agreement.h"
 #include "data/eval/score.h"
+#include "data/eval/several_score.h"
 #include "data/eval/span_score.h"
 #include "data/eval/triage_score.h"
 #include "data/published/spider_score.h"
 
-enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT, RULE_SPIDER, RULE_BIRD, RULE_TRIAGE };
+enum rule {
+    RULE_STRICT,
+    RULE_AMBIQT,
+    RULE_DFPL,
+    RULE_SPANS,
+    RULE_AGREEMENT,
+    RULE_SPIDER,
+    RULE_BIRD,
+    RULE_TRIAGE,
+    RULE_SEVERAL
+};
 
 static score_rule *const rules[] = {
     [RULE_STRICT] = score_strict, [RULE_AMBIQT] = score_ambiqt,       [RULE_DFPL] = score_dfpl,
     [RULE_SPANS] = score_spans,   [RULE_AGREEMENT] = score_agreement, [RULE_SPIDER] = score_spider,
-    [RULE_BIRD] = score_bird,     [RULE_TRIAGE] = score_triage,
+    [RULE_BIRD] = score_bird,     [RULE_TRIAGE] = score_triage,       [RULE_SEVERAL] = score_several,
 };
 
 struct score_arguments {
@@ -33,7 +44,7 @@ static const struct option options[] = {
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
     STRING_OPTION("per-example", AT(per_example), "FILE", "write the result of each record, JSONL", .writes = true),
     CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE",
-                  "strict|ambiqt|dfpl|spans|agreement|spider|bird|triage", "comparison of predictions and gold",
+                  "strict|ambiqt|dfpl|spans|agreement|spider|bird|triage|several", "comparison of predictions and gold",
                   .group = "rule"),
     INT_OPTION("top", AT(k), "K", 1, 1e6, "predictions of a record that count", .letter = 'k'),
     REAL_OPTION("below", AT(below), "P", OPTION_ABOVE_ZERO, 1,
@@ -69,7 +80,7 @@ const struct command command_score = {
         "measures of \"Disambiguate First, Parse Later\". spans: marked words of `ambit-infer tag` against "
         "records with marked words. agreement: predictions of `ambit-infer detect` against `ambit-infer "
         "tag`. spider: exact set match, its components and execution match, by hardness. bird: execution "
-        "accuracy, by difficulty. triage: classes of questions, answerable, ambiguous, unanswerable or improper.\n\n"
+        "accuracy, by difficulty. triage: classes of questions, answerable, ambiguous, unanswerable or improper. several: all ambiguities of a question, of `ambit-infer detect` or `tag`.\n\n"
         "Prints means with 95 % intervals from a bootstrap over databases. Skipped records are listed with "
         "the reason, and the exit code is 7. Files, rules and output: docs/guides/score.md.",
     .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",

@@ -33,6 +33,7 @@ void example_list_add(struct example_list *l, const struct example *e)
         copy->alternatives[i] = keep(&l->text, e->alternatives[i]);
     for (int i = 0; i < e->n_renamed; i++)
         copy->renamed[i] = keep(&l->text, e->renamed[i]);
+    copy->ambiguities = keep(&l->text, e->ambiguities);
     copy->source = keep(&l->text, e->source);
     copy->reason = keep(&l->text, e->reason);
 }
@@ -164,6 +165,8 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
                           example_slice_name(e->slice), "type", example_type_name(e), "ambiguous", (int)e->ambiguous,
                           "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* jansson only reads valid UTF-8 */
+    if (e->ambiguities)
+        json_object_set_new(v, "ambiguities", json_loads(e->ambiguities, 0, NULL));
     if (e->n_renamed)
         json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));
     if (e->source)

@@ -31,12 +31,13 @@ enum example_slice {
 /* Returns the slice as written in data folders. */
 const char *example_slice_name(enum example_slice s);
 
-enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
+enum { EXAMPLE_MAX_SQL = 8, EXAMPLE_MAX_RENAMED = 4 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
     const char *part; /* the folder of a mixture (mixture.h); NULL if there is only one folder */
-    /* Gold interpretations on schema db_id: two if ambiguous, else one; own: any number. */
+    /* Gold interpretations on schema db_id: two if ambiguous, else one; own: any number. With n ambiguities, one for
+     * each combination of their alternatives: bit i of its number is the alternative of ambiguity i. */
     const char *sql[EXAMPLE_MAX_SQL];
     int n_sql;
     enum example_slice slice;
@@ -53,6 +54,9 @@ struct example {
      * - P: "table.column" and "table_column.max_column"
      */
     const char *alternatives[2];
+    /* JSON text of the list [{"type", "alternatives", "words", "start", "end"}] in the order of the question, with the
+     * words in code points; NULL unless the generator lists them (several.h). */
+    const char *ambiguities;
     /* Only for training: schemas with the same elements in the same order, in which some have synonyms as names. Labels
      * hold for these schemas too; SQL and names of alternatives may not. */
     const char *renamed[EXAMPLE_MAX_RENAMED];

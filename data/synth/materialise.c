@@ -857,6 +857,29 @@ static int fill(const struct materialiser *m, const struct record_database *w, c
     return rc;
 }
 
+int materialise_columns(const char *path, const char *source, const struct doubled_column *list, int n, uint64_t seed,
+                        struct error *err)
+{
+    struct target t;
+
+    if (sqlite_copy(source, path, err))
+        return -1;
+    int rc = target_open(&t, path, false, seed, err);
+    if (rc == 0)
+        rc = target_run(&t, err, "BEGIN");
+    for (int i = 0; i < n && rc == 0; i++) {
+        const struct ambiqt_record r = { .table = list[i].table,
+                                         .column = list[i].column,
+                                         .names = { list[i].names[0], list[i].names[1] } };
+        t.seed = seed + (uint64_t)i;
+        rc = double_column(&t, &r, SECOND_OF_OTHER_ROWS, err);
+    }
+    if (rc == 0)
+        rc = target_run(&t, err, "COMMIT");
+    target_close(&t);
+    return rc;
+}
+
 /* Returns the message of an earlier failure of this run, or NULL. */
 static const char *earlier_failure(const struct materialiser *m, const char *file)
 {

@@ -56,6 +56,15 @@ void materialiser_keep(struct materialiser *m, const char *file);
 void materialiser_prune(struct materialiser *m);
 void materialiser_close(struct materialiser *m);
 
+/* A column that becomes two. */
+struct doubled_column {
+    const char *table, *column, *names[2]; /* the first name keeps the values */
+};
+/* Copies the database `source` to the new file `path` and doubles n columns; each second column holds values of other
+ * rows, as type C. Returns -1 with the message of the file or of SQLite; the file may then exist. */
+int materialise_columns(const char *path, const char *source, const struct doubled_column *list, int n, uint64_t seed,
+                        struct error *err);
+
 /* Applies DFPL's filter to a record. Returns NULL if the record is kept, else the reason. */
 const char *materialise_published_filter(const struct ambiguity *a, const struct materialised *m);
 

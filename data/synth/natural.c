@@ -9,6 +9,7 @@
 #include "data/synth/hard_negative.h"
 #include "data/synth/linguistic.h"
 #include "data/synth/schema_edit.h"
+#include "data/synth/several.h"
 #include "data/synth/under_specify.h"
 #include "kernels/arena.h"
 #include "kernels/rng.h"
@@ -165,8 +166,8 @@ static void schema_store_release(struct schema_store *store)
 enum { SQL_ARENA_BYTES = 64 << 20 };
 
 /* The order matters: a later generator may use the examples of the earlier ones. */
-static natural_generator *const generators[] = { under_specify_make, ask_columns_make, schema_edit_make,
-                                                 linguistic_make, hard_negative_make };
+static natural_generator *const generators[] = { several_make,     under_specify_make, ask_columns_make,
+                                                 schema_edit_make, linguistic_make,    hard_negative_make };
 
 bool natural_claim(struct natural *n, const char *question, enum data_split split)
 {
@@ -370,7 +371,7 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
         rc = read_all(&n, corpora, dirs, n_dirs, err);
     for (int m = 0; m < ARRAY_LEN(generators); m++)
         for (int i = 0; i < n_dirs && rc == 0; i++)
-            rc = generators[m](&n, &corpora[i], err);
+            rc = (generators[m] == several_make) == (o->several > 0) ? generators[m](&n, &corpora[i], err) : 0;
     if (rc == 0)
         shuffle(&n);
     if (rc == 0)

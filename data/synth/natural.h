@@ -21,7 +21,10 @@ struct natural_options {
     const char *splits;             /* a data folder whose databases keep their split, or NULL */
     double clear;                   /* hard negatives for each ambiguous question */
     int64_t edits;                  /* maximum number of contrast sets on edited schemas for each database */
-    int64_t wording; /* maximum number of linguistically ambiguous questions of each type for each schema */
+    /* Questions with two or three ambiguities for each database, in place of all others; 0: none. */
+    int64_t several;
+    const char *materialise; /* folder for the databases of these questions, or NULL */
+    int64_t wording;         /* maximum number of linguistically ambiguous questions of each type for each schema */
 };
 
 /* Reads the n corpora and generates the examples. A folder's base name is the source of its examples. The caller

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
-
 /* Building an edited schema. */
 
 /* The state of building a schema. */
@@ -216,8 +214,7 @@ static void build_tables(struct edited_schema *x)
     }
 }
 
-/* Builds the schema with the enabled edits. Returns false if two names are equal. */
-static bool edit_build(struct edit_database *d, struct edit_version *v, const char *db_id)
+bool edit_version_build(struct edit_database *d, struct edit_version *v, const char *db_id)
 {
     const struct schema *s = d->schema;
     struct edited_schema x = { .d = d, .v = v };
@@ -285,8 +282,7 @@ static enum edit_label judge_guest(const struct edit_database *d, const struct e
     return other || !names_table(d, q, e->table) ? EDIT_UNKNOWN : EDIT_CLEAR;
 }
 
-/* Judges the question for one edit. */
-static enum edit_label judge_edit(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
+enum edit_label edit_judge_one(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
 {
     const struct edit *said = q->edit < 0 ? NULL : &d->edits[q->edit];
 
@@ -332,7 +328,7 @@ static enum edit_label edit_judge(const struct edit_database *d, const struct ed
     for (int i = 0; i < d->n_edits; i++) {
         if (!v->on[i])
             continue;
-        enum edit_label label = judge_edit(d, q, &d->edits[i]);
+        enum edit_label label = edit_judge_one(d, q, &d->edits[i]);
         if (label == EDIT_UNKNOWN || (label == EDIT_AMBIGUOUS && n++))
             return EDIT_UNKNOWN;
         if (label == EDIT_AMBIGUOUS)
@@ -489,18 +485,18 @@ static void add_variants(struct edit_run *r, int question)
     }
 }
 
-static void read_questions(struct edit_run *r, const struct spider_corpus *all)
+static void read_questions(struct edit_database *d, struct natural *n, const struct spider_corpus *all,
+                           enum data_split split)
 {
-    struct edit_database *d = &r->d;
-    size_t n = (size_t)d->schema->n_tables + (size_t)d->schema->n_columns;
+    size_t n_elements = (size_t)d->schema->n_tables + (size_t)d->schema->n_columns;
 
     for (int i = 0; i < all->n; i++) {
         const struct spider_question *s = &all->items[i];
         if (strcmp(s->db_id, d->schema->db_id) != 0)
             continue;
-        enum edit_use *uses = xcalloc(n + 1, sizeof *uses);
+        enum edit_use *uses = xcalloc(n_elements + 1, sizeof *uses);
         const char *text = wording_restyle(&d->text, s->question, d->rng);
-        if (natural_claim(r->n, text, r->split) && edit_uses(d, s->query, uses))
+        if (natural_claim(n, text, split) && edit_uses(d, s->query, uses))
             add_question(d, (struct edit_question){ text, s->query, uses, -1, -1 });
         else
             free(uses);
@@ -517,6 +513,13 @@ static void read_words(struct edit_database *d)
         d->table_words[t] = element_words(&d->text, s->tables[t].name);
     for (int c = 0; c < s->n_columns; c++)
         d->column_words[c] = element_words(&d->text, s->columns[c].name);
+}
+
+void edit_database_read(struct edit_database *d, struct natural *n, const struct spider_corpus *questions,
+                        enum data_split split)
+{
+    read_words(d);
+    read_questions(d, n, questions, split);
 }
 
 /* Versions. */
@@ -564,13 +567,18 @@ static bool free_for(const struct edit_database *d, const struct edit_version *v
     return true;
 }
 
+void edit_version_init(struct edit_version *v, const struct edit_database *d)
+{
+    *v = (struct edit_version){ .on = xcalloc((size_t)d->n_edits + 1, sizeof *v->on) };
+    v->tables = xcalloc((size_t)d->schema->n_tables + 1, sizeof *v->tables);
+    v->columns = xcalloc((size_t)d->schema->n_columns + 1, sizeof *v->columns);
+}
+
 static void draw_version(struct edit_database *d, struct edit_version *v)
 {
     int *order = xcalloc((size_t)d->n_edits + 1, sizeof *order), n_of[EDIT_TYPES] = { 0 };
 
-    v->on = xcalloc((size_t)d->n_edits + 1, sizeof *v->on);
-    v->tables = xcalloc((size_t)d->schema->n_tables + 1, sizeof *v->tables);
-    v->columns = xcalloc((size_t)d->schema->n_columns + 1, sizeof *v->columns);
+    edit_version_init(v, d);
     for (int i = 0; i < d->n_edits; i++) {
         order[i] = i;
         n_of[d->edits[i].type]++;
@@ -591,7 +599,7 @@ static void draw_version(struct edit_database *d, struct edit_version *v)
     free(order);
 }
 
-static void release_version(struct edit_version *v)
+void edit_version_release(struct edit_version *v)
 {
     free(v->on);
     free(v->tables);
@@ -609,10 +617,10 @@ static void make_versions(struct edit_run *r)
         struct edit_version *v = &d->versions[d->n_versions];
         draw_version(d, v);
         const char *id = strings_printf(&d->text, "%s__edit_%d", d->schema->db_id, d->n_versions + 1);
-        if (edit_build(d, v, id))
+        if (edit_version_build(d, v, id))
             d->n_versions++;
         else
-            release_version(v);
+            edit_version_release(v);
     }
 }
 
@@ -827,20 +835,24 @@ static int hand_over(struct edit_run *r, struct error *err)
     return 0;
 }
 
-static void release_run(struct edit_run *r)
+void edit_database_release(struct edit_database *d)
 {
-    struct edit_database *d = &r->d;
-
     for (int q = 0; q < d->n_questions; q++)
         if (d->questions[q].edit < 0 && d->questions[q].uses)
             free((void *)(uintptr_t)d->questions[q].uses);
     for (int v = 0; v < d->n_versions; v++)
-        release_version(&d->versions[v]);
+        edit_version_release(&d->versions[v]);
     free(d->versions);
     free(d->questions);
     free(d->edits);
     free(d->table_words);
     free(d->column_words);
+    strings_release(&d->text);
+}
+
+static void release_run(struct edit_run *r)
+{
+    edit_database_release(&r->d);
     free(r->cells);
     free(r->sets_of);
     free(r->group_of);
@@ -848,7 +860,6 @@ static void release_run(struct edit_run *r)
         free(r->asks[v].items);
     strings_release(&r->asked);
     strings_release(&r->groups);
-    strings_release(&d->text);
 }
 
 static int make_database(struct edit_run *r, const struct spider_corpus *questions, struct error *err)
@@ -856,8 +867,7 @@ static int make_database(struct edit_run *r, const struct spider_corpus *questio
     struct edit_database *d = &r->d;
     int rc = 0;
 
-    read_words(d);
-    read_questions(r, questions);
+    edit_database_read(d, r->n, questions, r->split);
     edit_find(d);
     for (int i = 0, n = d->n_questions; i < n && d->n_edits; i++)
         add_variants(r, i);

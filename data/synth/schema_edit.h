@@ -15,8 +15,25 @@
 #define DATA_SYNTH_SCHEMA_EDIT_H
 
 #include "data/synth/natural.h"
+#include "data/synth/schema_edit_find.h"
 
 /* A natural_generator. natural_options.edits bounds the contrast sets of one database. */
 int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct error *err);
+
+/* The parts of the generator that several.h shares. */
+
+enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
+
+/* Reads the words of all names, and the questions of the database that the split may have. */
+void edit_database_read(struct edit_database *d, struct natural *n, const struct spider_corpus *questions,
+                        enum data_split split);
+void edit_database_release(struct edit_database *d);
+/* Judges the question for one edit alone. */
+enum edit_label edit_judge_one(const struct edit_database *d, const struct edit_question *q, const struct edit *e);
+/* Allocates the arrays of a version without edits. */
+void edit_version_init(struct edit_version *v, const struct edit_database *d);
+/* Builds the schema with the enabled edits. Returns false if two names are equal. */
+bool edit_version_build(struct edit_database *d, struct edit_version *v, const char *db_id);
+void edit_version_release(struct edit_version *v);
 
 #endif

@@ -29,8 +29,7 @@ static int plural_ending(const char *text)
     return is_letter(text[n]) ? -1 : n;
 }
 
-/* Returns the number of bytes that the phrase takes at the text, 0 if it does not stand there. */
-static int stands_at(const char *text, const char *words)
+int edit_stands_at(const char *text, const char *words)
 {
     size_t n = strlen(words);
 
@@ -52,7 +51,7 @@ int edit_mentions(const char *text, const char *words, int *at)
     int n = 0;
 
     for (const char *p = text; *p; p++)
-        if ((p == text || !is_letter(p[-1])) && stands_at(p, words) && n++ == 0 && at)
+        if ((p == text || !is_letter(p[-1])) && edit_stands_at(p, words) && n++ == 0 && at)
             *at = (int)(p - text);
     return n;
 }
@@ -144,7 +143,7 @@ const char *edit_say(struct edit_database *d, const char *text, const struct edi
 
     if (!e->phrases[which] || edit_mentions(text, e->head, &at) != 1)
         return NULL;
-    int n = stands_at(text + at, e->head), before = article_end(text, at, e->phrases[which], &article);
+    int n = edit_stands_at(text + at, e->head), before = article_end(text, at, e->phrases[which], &article);
     snprintf(article_text, sizeof article_text, "%s", article);
     FILE *f = fmemopen(said, sizeof said, "w");
     CHECK(f, "cannot write to memory");

@@ -68,6 +68,9 @@ struct edit_database {
 /* Finds all edits that the schema and its questions allow. */
 void edit_find(struct edit_database *d);
 
+/* Returns the bytes that the words, with an optional plural ending, take at the start of the text; 0: they do not stand
+ * there. */
+int edit_stands_at(const char *text, const char *words);
 /* Counts the places where the words stand side by side, with an optional plural ending. *at is the first one. */
 int edit_mentions(const char *text, const char *words, int *at);
 

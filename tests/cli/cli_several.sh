@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Questions with several ambiguities: detected, and asked about one after the other by expected information gain, with
-# candidates and without.  Answers are taken back across them.
+# Questions with several ambiguities: detected, made, scored, and asked about one after the other by expected information
+# gain, with candidates and without.  Answers are taken back across them.
 # shellcheck disable=SC2015
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -122,6 +122,70 @@ for bad in 's/"start":12/"start":99/@ambiguities.1.: .*start' 's/"trainer.fee_of
     cmp -s predicted.jsonl broken.jsonl && complain "${bad%%@*}" "changes nothing"
     check "${bad%%@*}" 7 "${bad#*@}" infer clarify --candidates in.jsonl --predictions broken.jsonl --db . -o out.jsonl
 done
+
+# --- made: questions with none, one and two ambiguities, whose statements run and differ
+mkdir -p corpus/db
+sqlite3 corpus/db/shop.sqlite <<'SQL'
+CREATE TABLE orders(order_id INTEGER PRIMARY KEY, price INT, date TEXT, city TEXT, status TEXT, email TEXT, address TEXT, quantity INT);
+INSERT INTO orders VALUES (1, 3, '2024-01-01', 'Oslo', 'paid', 'a@x', 'Elm 1', 2), (2, 5, '2024-02-01', 'Voss', 'open', 'b@x', 'Oak 2', 3),
+    (3, 7, '2024-03-01', 'Moss', 'sent', 'c@x', 'Ash 3', 5), (4, 9, '2024-04-01', 'Bodo', 'lost', 'd@x', 'Fir 4', 7);
+SQL
+names=order_id,price,date,city,status,email,address,quantity
+columns='[-1, "*"]'
+for name in ${names//,/ }; do columns+=", [0, \"$name\"]"; done
+cat >corpus/tables.json <<JSON
+[{"db_id": "shop", "table_names": ["orders"], "table_names_original": ["orders"], "column_names": [${columns//_/ }], "column_names_original": [$columns], "column_types": ["text", "number", "number", "time", "text", "text", "text", "text", "number"], "primary_keys": [1], "foreign_keys": []}]
+JSON
+cat >corpus/train_spider.json <<'JSON'
+[{"db_id": "shop", "question": "Show the price and the date of each order.", "query": "SELECT price, date FROM orders"},
+ {"db_id": "shop", "question": "List the city and the status of all orders.", "query": "SELECT city, status FROM orders"},
+ {"db_id": "shop", "question": "What are the email and the address of the orders?", "query": "SELECT email, address FROM orders"},
+ {"db_id": "shop", "question": "How many orders are there?", "query": "SELECT count(*) FROM orders"}]
+JSON
+several() { data natural corpus --several 10 --test-share 0.8 --valid-share 0 "$@"; }
+check "make questions" 0 "corpus: 2 questions with two or three" several -o made --materialise rows
+cp made/test.jsonl out.jsonl
+[ "$(grep -c '"ambiguities":\[\],' out.jsonl)" = 4 ] || complain "clear questions" "$(cat out.jsonl)"
+[ "$(grep -c '"reason":"one ambiguity"' out.jsonl)" = 2 ] || complain "one ambiguity" "$(cat out.jsonl)"
+[ "$(grep -cE '"sql":\[("[^"]*",){3}"[^"]*"\].*"ambiguities":\[\{[^}]*\},\{[^}]*\}\].*"reason":"two ambiguities"' out.jsonl)" = 2 ] ||
+    complain "two ambiguities" "$(cat out.jsonl)"
+has '"ambiguities":\[\{"type":"C","alternatives":\["orders.[a-z]*_price","orders.[a-z]*_price"\],"words":"price","start":9,"end":14\},\{"type":"C","alternatives":\["orders.[a-z]*_date","orders.[a-z]*_date"\],"words":"date","start":23,"end":27\}\]'
+grep '"reason":"two' made/test.jsonl | sed -E 's/"(slice|type|alternatives|ambiguities|source|reason|ambiguous)":.*/"x":1}/' >statements.jsonl
+check "run the statements" 0 '' data execute --db rows statements.jsonl -o out.jsonl
+[ "$(grep -o '"rows":\[\[[^}]*' out.jsonl | sort -u | wc -l)" = 8 ] || complain "rows" "$(cat out.jsonl)"
+check "the same bytes" 0 "corpus: 2 questions" several -o again
+cmp -s made/test.jsonl again/test.jsonl || complain "again" "other records"
+check "existing databases" 3 "rows/shop__several_1.sqlite: exists already" several -o third --materialise rows
+check "no databases of others" 2 "expected --several as well" data natural corpus -o third --materialise rows
+told=(shown)
+check "the probe" 0 "question only +0.500 +0.500" data probe --data made
+
+# --- scored: gold itself, one ambiguity too few, one too many, spans, bad lines
+grade() { data score --rule several --gold made/test.jsonl --pred "$@"; }
+# graded BY PATTERN: the row of that number of ambiguities
+graded() {
+    begin "row $1 has $2"
+    grep -qE -- "\{\"ambiguities\":$1,\"records\":[0-9]+,$2" shown || complain "row $1" "$(cat shown)"
+}
+check "gold against itself" 0 '' grade made/test.jsonl --json
+graded 2 '"all_found":\{"value":1.0,"interval":null\},"one_found":\{"value":1.0,.*"right_words":\{"value":1.0,'
+graded 0 '"all_found":null,"one_found":null,"right_words":null,"extra":\{"value":0.0,"interval":null\},"questions":\{"value":0.0'
+sed -E 's/("ambiguities":\[\{[^}]*\}),\{[^}]*\}/\1/; s/"start":([0-9]),/"start":0,/' made/test.jsonl >fewer.jsonl
+check "one of two" 0 '' grade fewer.jsonl --json --per-example each.jsonl
+graded 2 '"all_found":\{"value":0.0,.*"one_found":\{"value":1.0,'
+grep -q '"gold":2,"predicted":1,"found":1,"right_words":0,"extra":0' each.jsonl || complain "per example" "$(cat each.jsonl)"
+sed -E 's/"ambiguities":\[\]/"ambiguities":[{"alternatives":["orders.City","orders.x"]}]/' made/test.jsonl >more.jsonl
+check "a false one" 0 '' grade more.jsonl --json
+graded 0 '.*"extra":\{"value":1.0,"interval":null\},"questions":\{"value":1.0'
+sed -E 's/"ambiguities":.*$/"spans":[{"label":"AMB","start":9,"end":14,"alternatives":[{"concept":"Orders.unit price"},{"concept":"orders.total_price"}]},{"label":"COL","start":0,"end":1,"alternatives":[]}]}/' made/test.jsonl >spans.jsonl
+check "spans" 0 "2 ambiguities, 2 records" grade spans.jsonl
+{ head -n 1 made/test.jsonl && head -n 1 made/test.jsonl && echo '{"id":"z","ambiguities":[]}' && sed -n '2s/"ambiguities":/"ambiguities":7,"old":/p' made/test.jsonl; } >bad.jsonl
+check "bad lines" 7 'its id came before' grade bad.jsonl
+check "bad lines" 7 "its id is none of the gold records'" grade bad.jsonl
+check "bad lines" 7 'field "ambiguities": expected an array' grade bad.jsonl
+told=(said out.jsonl)
+sed 's/"ambiguities"/"none"/' made/test.jsonl >nothing.jsonl
+check "gold without the field" 3 'field "ambiguities"' data score --rule several --gold nothing.jsonl --pred made/test.jsonl
 
 # --- over HTTP: the session has the answers to earlier choices, which are checked
 command -v curl >/dev/null || finish
