@@ -262,6 +262,16 @@ reason() {
         ($1 == file || $1 == "*") && index(kind " " done, $2) == 1 && index(text, $3) { print $4; exit }' "$harmless"
 }
 
+# Prints the reasons whose line the sources no longer have.
+stale() {
+    local file text
+    while IFS=$'\t' read -r file _ text _; do
+        [ "$file" = '*' ] && file='*.cu*'
+        # shellcheck disable=SC2086
+        grep -qF -- "$text" kernels/cuda/$file || echo "$harmless: kernels/cuda/$file has no line with: $text"
+    done < <(grep -v '^#' "$harmless")
+}
+
 # The lines so far as a table by file, for docs/develop/mutations.md.
 table() {
     awk -F '\t' '
@@ -286,6 +296,7 @@ table() {
 }
 
 [ -e "$release/lib/ambit/libambit_simt.so" ] || { echo "build first: $release" >&2 && exit 2; }
+[ -z "$(stale | tee /dev/stderr)" ] || exit 2
 mkdir -p "$tree"
 : >"$work/list"
 : >"$work/told"

@@ -39,7 +39,8 @@ enum {
     GAT_ACTIVATED = 16, /* by ELU, then dropout */
     GAT_VARIANTS = 32,
     GAT_TYPES = 3,
-    GAT_EDGES_MAX = 2049
+    GAT_EDGES_MAX = 2049,
+    GAT_HUB_EDGES = 31
 };
 
 static int gat_heads(const struct op_test *t)
@@ -49,15 +50,23 @@ static int gat_heads(const struct op_test *t)
 
 /* ints[0]: source, target and type of each edge, three in a row, by target.  Every fifth node receives nothing; edges
  * may be double.  A single node has one edge: softmax over equals has gradients of zero, which roundoff never meets. At
- * most one edge more than two parts of the CUDA kernels. */
+ * most one edge more than two parts of the CUDA kernels.  In large graphs node 0 is the source of GAT_HUB_EDGES, one
+ * less than a warp has lanes. */
 static void gat_edges(struct op_test *t)
 {
     int64_t per = t->rows > 1 ? 3 : 1;
     int32_t *edges = op_ints(t, 3 * per * t->rows, 0, (int32_t)clipped(t->rows, 1, INT32_MAX)), n = 0;
+    int hub = t->rows < GAT_HUB_EDGES ? GAT_HUB_EDGES : 0;
 
     for (int32_t i = 0; i < t->rows; i++)
         for (int k = 0; k < per && i % 5 != 2 && n < GAT_EDGES_MAX; k++, n++) {
-            edges[3 * n] = k ? edges[3 * (per * i + k)] : i;
+            int32_t source = k ? edges[3 * (per * i + k)] : i;
+            if (k && hub < GAT_HUB_EDGES)
+                source = 0;
+            else if (k && source == 0)
+                source = (int32_t)t->rows - 1;
+            hub += source == 0;
+            edges[3 * n] = source;
             edges[3 * n + 1] = i;
             edges[3 * n + 2] = (i + k) % GAT_TYPES;
         }
