@@ -830,27 +830,32 @@ static const struct {
     const char *program, *commands;
 } all_programs[] = {
     { "ambit-infer", "detect|tag|parse|clarify|ask|infill|generate|loss" },
-    { "ambit-train", "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|evaluate|tokenizer|export|doctor|inspect" },
+    { "ambit-train",
+      "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|triage|evaluate|tokenizer|export|doctor|inspect" },
     { "ambit-data",
       "ambiguate|calibrate|candidates|contrast|counterfactual|execute|infilling|join|memory|natural|noisysp|plans|"
       "practice|probe|score|split|sql|triage" },
 };
 
-/* The program that has a command of this name, or NULL. */
-static const char *program_of(const char *name)
+/* Writes the programs that have a command of this name, as in "ambit-infer tag or ambit-train tag". */
+static void programs_of(char *text, size_t size, const char *name)
 {
-    for (int i = 0; i < ARRAY_LEN(all_programs); i++)
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < ARRAY_LEN(all_programs) && n < size; i++)
         if (lists(all_programs[i].commands, name))
-            return all_programs[i].program;
-    return NULL;
+            n += (size_t)snprintf(text + n, size - n, "%s%s %s", n ? " or " : "", all_programs[i].program, name);
 }
 
 static int unknown_command(const struct program *p, const char *name)
 {
     struct nearest best = { 0 };
-    const char *other = program_of(name);
-    if (other) {
-        log_error("%s: unknown command '%.100s', did you mean %s %.100s?", p->name, name, other, name);
+    char others[200];
+
+    programs_of(others, sizeof others, name);
+    if (others[0]) {
+        log_error("%s: unknown command '%.100s', did you mean %s?", p->name, name, others);
         return EXIT_CODE_USAGE;
     }
     for (int i = 0; i < p->n_commands; i++)

@@ -96,7 +96,7 @@ for program in data infer train; do
         [ -s commands ] || complain "ambit-$other --help" "names no command"
         while read -r command; do
             "$bin/ambit-$program" help "$command" >/dev/null 2>&1 && continue
-            expect 2 "unknown command '$command', did you mean ambit-(infer|$other) $command\?" "$bin/ambit-$program" "$command"
+            expect 2 "unknown command '$command', did you mean (.* or )?ambit-$other $command( or .*)?\?" "$bin/ambit-$program" "$command"
         done <commands
     done
 done
