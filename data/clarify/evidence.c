@@ -182,12 +182,11 @@ static bool has_words(const struct evidence *h, int64_t start, int64_t end)
 /* The entry of "ambiguities" as a span, a new reference, or NULL with err. */
 static json_t *span_of_ambiguity(const json_t *o, const char *where, struct error *err)
 {
-    const json_t *names = json_get_array(o, "alternatives", where, err), *name;
+    json_t *names = json_get_array(o, "alternatives", where, err), *name;
     json_t *concepts = json_array(), *score = json_object_get(o, "score");
     size_t i;
 
-    json_array_foreach((json_t *)(uintptr_t)names, i, name)
-        json_array_append_new(concepts, json_pack("{s:O}", "concept", name));
+    json_array_foreach(names, i, name) json_array_append_new(concepts, json_pack("{s:O}", "concept", name));
     json_t *span =
         names ? json_pack("{s:O*, s:O*, s:s, s:O*, s:O}", "start", json_object_get(o, "start"), "end",
                           json_object_get(o, "end"), "label", "AMB", "probability", score, "alternatives", concepts)

@@ -87,7 +87,7 @@ static double step_size(const double *x, const uint8_t *classes, int n, const do
 static void descend(struct point *w, const double *x, const uint8_t *classes, int n, const double *share)
 {
     double step = step_size(x, classes, n, share);
-    struct point at = { 0 }, g;
+    struct point at = { 0 }, g = { 0 };
 
     *w = at;
     for (int s = 0; s < STEPS; s++) {
