@@ -186,7 +186,10 @@ static json_t *span_of_ambiguity(const json_t *o, const char *where, struct erro
     json_t *concepts = json_array(), *score = json_object_get(o, "score");
     size_t i;
 
-    json_array_foreach(names, i, name) json_array_append_new(concepts, json_pack("{s:O}", "concept", name));
+    json_array_foreach(names, i, name)
+    {
+        json_array_append_new(concepts, json_pack("{s:O}", "concept", name));
+    }
     json_t *span =
         names ? json_pack("{s:O*, s:O*, s:s, s:O*, s:O}", "start", json_object_get(o, "start"), "end",
                           json_object_get(o, "end"), "label", "AMB", "probability", score, "alternatives", concepts)
