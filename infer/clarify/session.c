@@ -11,8 +11,7 @@ enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
     "id",    "db_id", "question", "candidates",  "none_of_the_above", "ambiguous",      "type",          "alternatives",
-    "score", "spans", "schema",   "regenerated", "element_choices",   "element_choice", "element_turns", "ambiguities",
-    "auto"
+    "score", "spans", "schema",   "regenerated", "element_choices",   "element_choice", "element_turns", "ambiguities"
 };
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)

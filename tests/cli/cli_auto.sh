@@ -81,6 +81,12 @@ if command -v curl >/dev/null; then
     wait "$server"
 fi
 
+# --- a field of that name that a record brings has no effect
+sed -E '/"names"/d; s/^\{/{"auto":{"why":"mine"},/' candidates.jsonl >own.jsonl
+check "a record's own field auto" 0 "4 records" ask own.jsonl -o out.jsonl
+begin "it is not in the output"
+! grep -q '"auto"' out.jsonl || complain "auto" "$(head -c 600 out.jsonl)"
+
 # --- bad options
 expect 2 "auto" --auto 1.5 --candidates candidates.jsonl questions.jsonl
 expect 2 "auto: expected neither --rewrite nor --confidence" --auto 0.5 --confidence 0.9 --candidates candidates.jsonl questions.jsonl
