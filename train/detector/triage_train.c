@@ -31,10 +31,16 @@ static void standardise(struct gate_triage *t, double *x, const float *features,
     }
 }
 
+enum { POINT = TRIAGE_CLASSES * (TRIAGE_FEATURES + 1) };
+/* All parameters, by name and as one list. */
 struct point {
-    double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES];
+    union {
+        struct {
+            double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES];
+        };
+        double all[POINT];
+    };
 };
-enum { POINT = sizeof(struct point) / sizeof(double) };
 
 static void probabilities(double p[TRIAGE_CLASSES], const struct point *w, const double *x)
 {
@@ -91,12 +97,11 @@ static void descend(struct point *w, const double *x, const uint8_t *classes, in
 
     *w = at;
     for (int s = 0; s < STEPS; s++) {
-        double *now = w->weight[0], *ahead = at.weight[0], *slope = g.weight[0];
         gradient(&g, &at, x, classes, n, share);
         for (int i = 0; i < POINT; i++) {
-            double next = ahead[i] - step * slope[i];
-            ahead[i] = next + s / (s + 3.) * (next - now[i]);
-            now[i] = next;
+            double next = at.all[i] - step * g.all[i];
+            at.all[i] = next + s / (s + 3.) * (next - w->all[i]);
+            w->all[i] = next;
         }
     }
 }
