@@ -51,7 +51,7 @@ struct auto_question {
     const char *text;
     const struct schema *schema;
     struct exec_db *db;    /* NULL: no database */
-    struct arena *scratch; /* for trees; what it holds stays */
+    struct arena *scratch; /* for parse trees; its contents are kept */
 };
 
 struct auto_choice {
