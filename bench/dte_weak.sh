@@ -6,8 +6,8 @@
 # usage: WIKISQL=DIR WTQ=DIR ENCODER=HF_DIR bench/dte_weak.sh OUT
 # Settings, with defaults: STEPS=1000 of 32 records, SEEDS="1 2 3", ARMS="spans sql eta".  An arm may have options of
 # ambit-train tag behind it, as in sql+tags-weight=2 (bench/dte_weights.sh).  VALID=500 validation records.
-# TEST=0 test records, 0: all.  JOBS=2 trainings at once, each on one thread.  Existing files in OUT are kept, and interrupted
-# training is resumed.
+# TEST=0 test records, 0: all.  EPOCHS=1 passes over the training records.  DEVICE=cpu.  JOBS=2 trainings at once, each on one
+# thread.  Existing files in OUT are kept, and interrupted training is resumed.
 set -euo pipefail
 shared=../shared/data
 wikisql=$(realpath "${WIKISQL:-$shared/wikisql}")
@@ -44,8 +44,9 @@ learn() {
     esac
     IFS=+ read -ra more <<<"$1"
     for option in "${more[@]:1}"; do options+=("--$option"); done
-    "$bin/ambit-train" tag --data "$data" --encoder "$encoder" "${options[@]}" --steps 0 --epochs 1 --batch 32 \
-        --max-train $((steps * 32)) --max-valid "${VALID:-500}" --eval-every 0 --seed "$2" --device cpu --out "$1-$2" --resume --quiet
+    "$bin/ambit-train" tag --data "$data" --encoder "$encoder" "${options[@]}" --steps 0 --epochs "${EPOCHS:-1}" --batch 32 \
+        --max-train $((steps * 32)) --max-valid "${VALID:-500}" --eval-every 0 --seed "$2" --device "${DEVICE:-cpu}" \
+        --out "$1-$2" --resume --quiet
 }
 # measure ARM SEED: tags the test records and scores them.
 measure() {
