@@ -32,6 +32,10 @@ static int check_example(const struct dataset *d, const struct example *e, struc
         if (e->alternatives[i] && example_element(s, e->alternatives[i], &table, &column))
             return error_set(err, EXIT_CODE_DATA, "example %s: schema %s has no element \"%s\"", e->id, e->db_id,
                              e->alternatives[i]);
+    for (int i = 0; i < 2 * e->n_further; i++)
+        if (example_element(s, e->further[i / 2][i % 2], &table, &column))
+            return error_set(err, EXIT_CODE_DATA, "example %s: schema %s has no element \"%s\"", e->id, e->db_id,
+                             e->further[i / 2][i % 2]);
     for (int i = 0; i < e->n_renamed; i++) {
         const struct schema *r = schema_find(&d->schemas, e->renamed[i]);
         if (!r || r->n_tables != s->n_tables || r->n_columns != s->n_columns)

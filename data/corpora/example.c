@@ -31,6 +31,9 @@ void example_list_add(struct example_list *l, const struct example *e)
         copy->sql[i] = keep(&l->text, e->sql[i]);
     for (int i = 0; i < 2; i++)
         copy->alternatives[i] = keep(&l->text, e->alternatives[i]);
+    for (int i = 0; i < e->n_further; i++)
+        for (int k = 0; k < 2; k++)
+            copy->further[i][k] = keep(&l->text, e->further[i][k]);
     for (int i = 0; i < e->n_renamed; i++)
         copy->renamed[i] = keep(&l->text, e->renamed[i]);
     copy->ambiguities = keep(&l->text, e->ambiguities);
@@ -106,6 +109,46 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
 }
 
+/* Reads the entry i of "ambiguities". The first one is the ambiguity that the example's own fields have. */
+static int parse_ambiguity(struct example *e, const json_t *entry, int i, const char *where, struct error *err)
+{
+    const char *names[2];
+    char place[512];
+
+    snprintf(place, sizeof place, "%.400s: ambiguities[%d]", where, i);
+    if (get_strings(entry, "alternatives", 2, 2, names, place, err) < 0)
+        return -1;
+    for (int k = 0; k < 2 && i > 0; k++)
+        e->further[i - 1][k] = names[k];
+    for (int k = 0; k < 2 && i == 0; k++)
+        if (!e->alternatives[k] || strcmp(names[k], e->alternatives[k]) != 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: expected the record's own alternative \"%s\", got \"%s\"", place,
+                             e->alternatives[k] ? e->alternatives[k] : "none", names[k]);
+    e->n_further += i > 0;
+    return 0;
+}
+
+/* Reads the list of all ambiguities, which examples of one at most may lack. The caller frees *text. */
+static int parse_ambiguities(struct example *e, const json_t *o, char **text, const char *where, struct error *err)
+{
+    const int max = 1 + EXAMPLE_MAX_FURTHER;
+
+    if (e->slice == EXAMPLE_CUSTOM || !json_object_get(o, "ambiguities"))
+        return 0;
+    const json_t *list = json_get_array(o, "ambiguities", where, err);
+    if (!list)
+        return -1;
+    if (json_array_size(list) > (size_t)max)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"ambiguities\": expected at most %d elements, got %zu", where,
+                         max, json_array_size(list));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (parse_ambiguity(e, json_array_get(list, i), (int)i, where, err))
+            return -1;
+    *text = json_dumps(list, JSON_COMPACT);
+    e->ambiguities = *text;
+    return 0;
+}
+
 static int parse(struct example *e, const json_t *o, const char *where, struct error *err)
 {
     *e = (struct example){ 0 };
@@ -125,11 +168,15 @@ static int parse(struct example *e, const json_t *o, const char *where, struct e
 static int add_record(void *list, json_t *record, const char *where, struct error *err)
 {
     struct example e;
+    char *text = NULL;
+    int rc = parse(&e, record, where, err);
 
-    if (parse(&e, record, where, err))
-        return -1;
-    example_list_add(list, &e);
-    return 0;
+    if (rc == 0)
+        rc = parse_ambiguities(&e, record, &text, where, err);
+    if (rc == 0)
+        example_list_add(list, &e);
+    free(text);
+    return rc;
 }
 
 int example_list_read(struct example_list *l, const char *path, struct error *err)

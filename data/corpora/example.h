@@ -31,7 +31,7 @@ enum example_slice {
 /* Returns the slice as written in data folders. */
 const char *example_slice_name(enum example_slice s);
 
-enum { EXAMPLE_MAX_SQL = 8, EXAMPLE_MAX_RENAMED = 4 };
+enum { EXAMPLE_MAX_SQL = 8, EXAMPLE_MAX_RENAMED = 4, EXAMPLE_MAX_FURTHER = 2 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
@@ -54,6 +54,8 @@ struct example {
      * - P: "table.column" and "table_column.max_column"
      */
     const char *alternatives[2];
+    const char *further[EXAMPLE_MAX_FURTHER][2]; /* the alternatives of the ambiguities after the first */
+    int n_further;
     /* JSON text of the list [{"type", "alternatives", "words", "start", "end"}] in the order of the question, with the
      * words in code points; NULL unless the generator lists them (several.h). */
     const char *ambiguities;

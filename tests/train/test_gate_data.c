@@ -85,12 +85,87 @@ static void alternatives_are_relevant(void **state)
         }
 }
 
+/* Two databases, one with two pairs of columns. */
+static const char tables[] =
+    "[{\"db_id\": \"gym\", \"table_names_original\": [\"trainer\"], \"table_names\": [\"trainer\"], "
+    "\"column_names_original\": [[-1, \"*\"], [0, \"id\"], [0, \"day_fee\"], [0, \"year_fee\"], "
+    "[0, \"home_address\"], [0, \"work_address\"]], "
+    "\"column_names\": [[-1, \"*\"], [0, \"id\"], [0, \"day fee\"], [0, \"year fee\"], [0, \"home address\"], "
+    "[0, \"work address\"]], \"column_types\": [\"text\", \"number\", \"number\", \"number\", \"text\", \"text\"], "
+    "\"primary_keys\": [1], \"foreign_keys\": []}, "
+    "{\"db_id\": \"port\", \"table_names_original\": [\"boat\"], \"table_names\": [\"boat\"], "
+    "\"column_names_original\": [[-1, \"*\"], [0, \"paint\"], [0, \"hue\"]], "
+    "\"column_names\": [[-1, \"*\"], [0, \"paint\"], [0, \"hue\"]], "
+    "\"column_types\": [\"text\", \"text\", \"text\"], \"primary_keys\": [], \"foreign_keys\": []}]";
+
+#define FEES "[\"trainer.day_fee\", \"trainer.year_fee\"]"
+static const char both[] =
+    "{\"id\": \"1\", \"db_id\": \"gym\", \"source_db\": \"gym\", \"question\": \"fee and address?\", "
+    "\"sql\": [\"SELECT day_fee, home_address FROM trainer\", \"SELECT year_fee, work_address FROM trainer\"], "
+    "\"slice\": \"contrast\", \"type\": \"C\", \"ambiguous\": true, \"alternatives\": " FEES ", "
+    "\"ambiguities\": [{\"alternatives\": " FEES "}, "
+    "{\"alternatives\": [\"trainer.work_address\", \"trainer.home_address\"]}]}\n";
+static const char clear[] =
+    "{\"id\": \"2\", \"db_id\": \"port\", \"source_db\": \"port\", \"question\": \"which paint?\", "
+    "\"sql\": [\"SELECT paint FROM boat\"], \"slice\": \"contrast\", \"type\": \"C\", \"ambiguous\": false, "
+    "\"alternatives\": [], \"ambiguities\": []}\n";
+
+/* The number of candidate pairs that are meant; each is one of the two. */
+static int count_meant(const struct gate_example *e, const struct gate_form *form)
+{
+    int n = 0;
+
+    for (int p = 0; p < form->schema->n_pairs; p++) {
+        if (!gate_form_meant(form, e, p))
+            continue;
+        int u = gate_form_own(form, e, form->schema->pairs[p].u), v = gate_form_own(form, e, form->schema->pairs[p].v);
+        assert_true((u + v == 5 && u * v == 6) || (u + v == 9 && u * v == 20)); /* fees 2, 3; addresses 4, 5 */
+        n++;
+    }
+    assert_false(gate_form_meant(form, e, -1));
+    return n;
+}
+
+/* A question with two ambiguities means two candidate pairs, also beside distractor tables. */
+static void all_ambiguities_are_meant(void **state)
+{
+    struct dataset records;
+    struct gate_data data;
+    struct distractor_source source;
+    struct error err = { 0 };
+    char text[4096], *dir = test_dir_new();
+
+    (void)state;
+    snprintf(text, sizeof text, "%s%s", both, clear);
+    test_file(dir, "tables.json", tables);
+    test_file(dir, "train.jsonl", text);
+    test_file(dir, "valid.jsonl", clear);
+    test_file(dir, "test.jsonl", clear);
+    assert_int_equal(dataset_read(&records, dir, &err), 0);
+    assert_int_equal(gate_data_init(&data, &records, &w.settings, &err), 0);
+    const struct gate_example *e = &data.splits[SPLIT_TRAIN].list[0], *other = &data.splits[SPLIT_TRAIN].list[1];
+    assert_int_equal(count_meant(e, &e->forms[0]), 2);
+    assert_int_equal(count_meant(other, &other->forms[0]), 0);
+    assert_int_equal(count_duplicates(e, e->item.schema), 2);
+
+    distractor_source_init(&source, &data, &w.settings, 1, 7);
+    struct gate_distractors *x = gate_distractors_new(&source, e, &e->forms[0], 1);
+    assert_non_null(x);
+    assert_int_equal(count_meant(e, &x->form), 2);
+    gate_distractors_free(x);
+    distractor_source_release(&source);
+    gate_data_release(&data);
+    dataset_release(&records);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_duplicated),
         cmocka_unit_test(labels_hold_for_renamed_schemas),
         cmocka_unit_test(alternatives_are_relevant),
+        cmocka_unit_test(all_ambiguities_are_meant),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

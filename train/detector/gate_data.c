@@ -140,13 +140,13 @@ static int mark_relevant(struct builder *b, struct gate_example *e, struct error
 }
 
 /* -1 if the part that is read lacks the element. */
-static int alternative_node(const struct gate_example *e, int which)
+static int alternative_node(const struct gate_example *e, const char *name)
 {
     const struct schema *s = e->item.schema->schema;
     int table, column;
 
-    bool there = example_element(s, e->record->alternatives[which], &table, &column) == 0;
-    CHECK(there || e->part, "%s: alternative %s", e->record->id, e->record->alternatives[which]);
+    bool there = example_element(s, name, &table, &column) == 0;
+    CHECK(there || e->part, "%s: alternative %s", e->record->id, name);
     if (!there)
         return -1;
     return column < 0 ? table : s->n_tables + column;
@@ -165,6 +165,19 @@ bool gate_data_duplicated(const struct gate_example *e, int u, int v)
     return duplicates_hold(e->duplicates, u, v);
 }
 
+static struct node_pair nodes_of(const struct gate_example *e, const char *const names[2])
+{
+    return (struct node_pair){ alternative_node(e, names[0]), alternative_node(e, names[1]) };
+}
+
+static void add_duplicate(struct duplicates *t, const struct gate_example *e, struct node_pair p)
+{
+    if (gate_data_duplicated(e, p.u, p.v))
+        return;
+    GROW(t->list, t->n, t->cap);
+    t->list[t->n++] = p;
+}
+
 static void add_duplicates(struct builder *b, struct gate_example *e)
 {
     struct duplicates *t = e->part ? NULL : &b->data->duplicates[e->item.schema - b->data->inputs];
@@ -172,20 +185,28 @@ static void add_duplicates(struct builder *b, struct gate_example *e)
     e->duplicates = t;
     if (!t)
         return;
-    if (!e->record->alternatives[0])
-        return;
-    int u = alternative_node(e, 0), v = alternative_node(e, 1);
-    if (gate_data_duplicated(e, u, v))
-        return;
-    GROW(t->list, t->n, t->cap);
-    t->list[t->n++] = (struct node_pair){ u, v };
+    if (e->record->alternatives[0])
+        add_duplicate(t, e, nodes_of(e, e->record->alternatives));
+    for (int i = 0; i < e->n_further; i++)
+        add_duplicate(t, e, e->further[i]);
+}
+
+/* Finds the elements of the ambiguities after the first. A part of a wide schema may lack them. */
+static void find_further(struct gate_example *e)
+{
+    for (int i = 0; i < e->record->n_further; i++) {
+        struct node_pair p = nodes_of(e, e->record->further[i]);
+        if (p.u >= 0 && p.v >= 0)
+            e->further[e->n_further++] = p;
+    }
 }
 
 static int true_pair(const struct gate_example *e, const struct schema_input *in)
 {
     if (!e->record->alternatives[0])
         return -1;
-    int a = alternative_node(e, 0), b = alternative_node(e, 1);
+    struct node_pair p = nodes_of(e, e->record->alternatives);
+    int a = p.u, b = p.v;
     for (int i = 0; a >= 0 && b >= 0 && i < in->n_pairs; i++)
         if ((in->pairs[i].u == a && in->pairs[i].v == b) || (in->pairs[i].u == b && in->pairs[i].v == a))
             return i;
@@ -248,6 +269,7 @@ static void add_hash(struct gate_data *d, const struct gate_example *e)
 
     hash(d, e->record->id, strlen(e->record->id) + 1);
     hash(d, numbers, sizeof numbers);
+    hash(d, e->further, (size_t)e->n_further * sizeof *e->further);
     hash(d, e->item.question, (size_t)e->item.n_question * sizeof *e->item.question);
     hash(d, e->relevant, (size_t)in->n_nodes);
     for (int i = 0; i < e->n_forms; i++) {
@@ -276,6 +298,7 @@ static int add_example(struct builder *b, struct gate_split *split, const struct
         split->unresolved++;
         return 0;
     }
+    find_further(&e);
     add_duplicates(b, &e);
     if (add_forms(b, &e, err)) {
         example_clear(&e);
@@ -584,4 +607,16 @@ bool gate_form_duplicated(const struct gate_form *form, const struct gate_exampl
         return false;
     const struct gate_distractors *x = form->appended;
     return duplicates_hold(a.part ? &x->data->duplicates[x->schemas[a.part - 1]] : e->duplicates, a.node, b.node);
+}
+
+bool gate_form_meant(const struct gate_form *form, const struct gate_example *e, int pair)
+{
+    if (pair < 0 || pair == form->pair)
+        return pair >= 0;
+    const struct schema_pair *p = &form->schema->pairs[pair];
+    int u = gate_form_own(form, e, p->u), v = gate_form_own(form, e, p->v);
+    for (int i = 0; i < e->n_further; i++)
+        if ((e->further[i].u == u && e->further[i].v == v) || (e->further[i].u == v && e->further[i].v == u))
+            return true;
+    return false;
 }

@@ -22,7 +22,7 @@ struct duplicates {
 /* A schema of an example, with one of its sets of names. */
 struct gate_form {
     const struct schema_input *schema;
-    int pair; /* the candidate pair that holds the two alternatives; -1: none, or not among the candidates */
+    int pair; /* the candidate pair that holds the record's alternatives; -1: none, or not among the candidates */
     const struct gate_distractors *appended; /* distractor tables after the example's own tables; or NULL */
 };
 
@@ -30,10 +30,12 @@ enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
 
 struct gate_example {
     const struct example *record;
-    struct gate_item item;              /* on the record's own schema */
-    struct gate_part *part;             /* the part of a wide schema that is read; NULL: all of it */
-    struct schema_graph drawn;          /* random graph of the item, if the model uses one */
-    int pair;                           /* as in struct gate_form */
+    struct gate_item item;                         /* on the record's own schema */
+    struct gate_part *part;                        /* the part of a wide schema that is read; NULL: all of it */
+    struct schema_graph drawn;                     /* random graph of the item, if the model uses one */
+    int pair;                                      /* as in struct gate_form */
+    struct node_pair further[EXAMPLE_MAX_FURTHER]; /* the alternatives of the ambiguities after the first */
+    int n_further;
     struct gate_form forms[GATE_FORMS]; /* the record's own schema, then schemas with renamed elements */
     int n_forms;
     const struct duplicates *duplicates; /* of its schema; NULL for a part */
@@ -129,5 +131,7 @@ int gate_distractors_nodes(const struct distractor_source *a, const struct gate_
 int gate_form_own(const struct gate_form *form, const struct gate_example *e, int node);
 /* As gate_data_duplicated, for two nodes of the form. */
 bool gate_form_duplicated(const struct gate_form *form, const struct gate_example *e, int u, int v);
+/* Whether the candidate pair holds the alternatives of one of the question's ambiguities. */
+bool gate_form_meant(const struct gate_form *form, const struct gate_example *e, int pair);
 
 #endif

@@ -169,7 +169,7 @@ static int score_some(const struct states_source *s, const struct gate_example *
     for (int i = 0; i < n; i++) {
         double words = results[i].type == LINGUISTIC_NONE ? -HUGE_VAL : (double)results[i].linguistic;
         add_answer(a, list[i]->record, (double)results[i].score, words,
-                   list[i]->pair >= 0 && results[i].pair == list[i]->pair);
+                   list[i]->pair >= 0 && gate_form_meant(&list[i]->forms[0], list[i], results[i].pair));
         add_pair(a, items[i].schema, results[i].pair);
         add_relevance(a, list[i], r);
         r += items[i].schema->n_nodes;

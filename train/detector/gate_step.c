@@ -193,7 +193,7 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
     bool knows_duplicates = duplicates || e->record->slice != EXAMPLE_CUSTOM;
     s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
     s->duplicates_weight[s->n_pairs] = knows_duplicates ? weight_of(s, s->trainer->set->duplicates_weight) : 0;
-    s->pair_target[s->n_pairs] = s->target[item] > 0 && p == form->pair;
+    s->pair_target[s->n_pairs] = s->target[item] > 0 && gate_form_meant(form, e, p);
     s->duplicates_target[s->n_pairs++] = duplicates;
 }
 

@@ -255,6 +255,29 @@ static void folders_come_back_as_written(void **state)
     dataset_release(&d);
 }
 
+/* Makes one change of the record after the other; each gives its message. */
+static void check_changes(const char *dir, const char *record_text, const char *const changes[][3], int n)
+{
+    struct dataset d;
+
+    test_file(dir, "tables.json", tables);
+    test_file(dir, "valid.jsonl", record);
+    test_file(dir, "test.jsonl", record);
+    for (int i = 0; i < n; i++) {
+        struct error err = { 0 };
+        char text[2048];
+        const char *at = strstr(record_text, changes[i][0]);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - record_text), record_text, changes[i][1],
+                 at + strlen(changes[i][0]));
+        test_file(dir, "train.jsonl", text);
+        assert_int_equal(dataset_read(&d, dir, &err), -1);
+        assert_error(err, "train.jsonl", changes[i][2]);
+        assert_int_equal(err.code, EXIT_CODE_DATA);
+        dataset_release(&d);
+    }
+}
+
 static void odd_examples_are_refused(void **state)
 {
     static const char *const changes[][3] = {
@@ -272,23 +295,60 @@ static void odd_examples_are_refused(void **state)
         { "\"id\": \"1\"", "\"id\": 1", "id" },
         { "{\"id\"", "[\"id\"", "line 1" },
     };
+    check_changes(*state, record, changes, ARRAY_LEN(changes));
+}
+
+/* A record with two ambiguities. */
+static const char two[] =
+    "{\"id\": \"1\", \"db_id\": \"port\", \"source_db\": \"port\", \"question\": \"q\", \"sql\": [\"a\", \"b\"],"
+    "\"slice\": \"contrast\", \"type\": \"C\", \"ambiguous\": true, \"alternatives\": [\"boat.hue\", \"boat.paint\"],"
+    "\"ambiguities\": [{\"alternatives\": [\"boat.hue\", \"boat.paint\"]},"
+    "{\"alternatives\": [\"crew.name\", \"boat.hue\"], \"words\": \"q\"}]}\n";
+
+static void all_ambiguities_come_back(void **state)
+{
+    struct error err = { 0 };
     struct dataset d;
+    char copy[4096];
 
     test_file(*state, "tables.json", tables);
-    test_file(*state, "valid.jsonl", record);
-    test_file(*state, "test.jsonl", record);
-    for (int i = 0; i < ARRAY_LEN(changes); i++) {
-        struct error err = { 0 };
-        char text[2048];
-        const char *at = strstr(record, changes[i][0]);
-        assert_non_null(at);
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - record), record, changes[i][1], at + strlen(changes[i][0]));
-        test_file(*state, "train.jsonl", text);
-        assert_int_equal(dataset_read(&d, *state, &err), -1);
-        assert_error(err, "train.jsonl", changes[i][2]);
-        assert_int_equal(err.code, EXIT_CODE_DATA);
-        dataset_release(&d);
+    for (int f = 0; f < SPLITS; f++) {
+        snprintf(copy, sizeof copy, "%s.jsonl", split_name((enum data_split)f));
+        test_file(*state, copy, f ? record : two);
     }
+    snprintf(copy, sizeof copy, "%s/copy", (const char *)*state);
+    assert_int_equal(dataset_read(&d, *state, &err), 0);
+    assert_int_equal(dataset_write(&d, copy, false, &err), 0);
+    dataset_release(&d);
+    assert_int_equal(dataset_read(&d, copy, &err), 0);
+    const struct example *e = &d.splits[SPLIT_TRAIN].items[0];
+    assert_int_equal(e->n_further, 1);
+    assert_string_equal(e->further[0][0], "crew.name");
+    assert_string_equal(e->further[0][1], "boat.hue");
+    assert_non_null(strstr(e->ambiguities, "\"words\":\"q\""));
+    assert_int_equal(d.splits[SPLIT_TEST].items[0].n_further, 0);
+    assert_null(d.splits[SPLIT_TEST].items[0].ambiguities);
+    dataset_release(&d);
+}
+
+static void odd_ambiguities_are_refused(void **state)
+{
+    static const char *const changes[][3] = {
+        { "[{\"alternatives\"", "7, \"was\": [{\"alternatives\"", "field \"ambiguities\": expected an array" },
+        { "{\"alternatives\": [\"crew", "7, {\"alternatives\": [\"crew", "ambiguities[1]" },
+        { "\"crew.name\", ", "", "ambiguities[1]: field \"alternatives\": expected 2 to 2 elements, got 1" },
+        { "\"crew.name\"", "7", "ambiguities[1]: field \"alternatives\": element 0 is not a string" },
+        { "crew.name", "crew.hue", "no element \"crew.hue\"" },
+        { "\"alternatives\": [\"boat.hue\"", "\"alternatives\": [\"crew.name\"",
+          "ambiguities[0]: expected the record's own alternative \"crew.name\", got \"boat.hue\"" },
+        { "{\"alternatives\": [\"crew",
+          "{\"alternatives\": [\"a\", \"b\"]}, {\"alternatives\": [\"a\", \"b\"]}, {\"alternatives\": [\"crew",
+          "field \"ambiguities\": expected at most 3 elements, got 4" },
+        { "true, \"alternatives\": [\"boat.hue\", \"boat.paint\"]", "false, \"alternatives\": []",
+          "ambiguities[0]: expected the record's own alternative \"none\"" },
+    };
+
+    check_changes(*state, two, changes, ARRAY_LEN(changes));
 }
 
 static void schema_indexes_out_of_range_are_refused(void **state)
@@ -341,6 +401,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_training_files_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folders_come_back_as_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_examples_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_ambiguities_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(odd_ambiguities_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schema_indexes_out_of_range_are_refused, set_up, tear_down),
         cmocka_unit_test(shared_records_are_read),
     };
