@@ -76,7 +76,7 @@ const struct command command_natural = {
                "distinguish them. Further examples use edited schemas, templates of linguistic ambiguity "
                "(attachment, scope, vague) and unchanged questions. The field \"reason\" states why a question has "
                "its label. Splits share no database and no question. Guide: docs/guides/detector-data.md.\n\n"
-               "With --several, each question has two or three words that each fit two columns of an edited schema, "
+               "With --several, each question has two or three words that each fit two elements of an edited schema, "
                "and comes with none, one and all of these ambiguities. Guide: docs/guides/several-data.md.",
     .examples = { "ambit-data natural spider -o natural --seed 1",
                   "ambit-data natural spider wikisql --splits contrast -o natural" },

@@ -857,8 +857,68 @@ static int fill(const struct materialiser *m, const struct record_database *w, c
     return rc;
 }
 
-int materialise_columns(const char *path, const char *source, const struct doubled_column *list, int n, uint64_t seed,
-                        struct error *err)
+/* A new table that repeats a column of another one. */
+struct repeated_column {
+    const char *list, *into, *values; /* definitions; names of the filled columns, and their values */
+};
+
+/* Adds a column of the new table: a key with its value, the repeated column with the partner's, or an empty column. */
+static void add_repeated(struct target *t, struct repeated_column *x, const struct target_column *columns, int n,
+                         const char *name, const char *repeated)
+{
+    struct target_column one = { .name = name, .type = "TEXT", .collation = "BINARY" };
+    int at = 0;
+
+    while (at < n && strcasecmp(columns[at].name, name) != 0)
+        at++;
+    if (at < n) {
+        one = columns[at];
+        char *into = sqlite3_mprintf("%s\"%w\"", *x->into ? ", " : "", name);
+        char *value =
+            sqlite3_mprintf("%s%s.\"%w\"", *x->into ? ", " : "", strcasecmp(name, repeated) ? "o" : "p", name);
+        x->into = strings_printf(&t->text, "%s%s", x->into, into);
+        x->values = strings_printf(&t->text, "%s%s", x->values, value);
+        sqlite3_free(into);
+        sqlite3_free(value);
+    }
+    x->list = define(t, x->list, &one);
+}
+
+/* Creates the table of the edited schema that repeats the column. */
+static int repeat_column(struct target *t, const struct doubled_element *e, const struct schema *edited,
+                         struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", e->table);
+    const struct schema_table *table = &edited->tables[schema_table_find(edited, e->names[0])];
+    struct repeated_column x = { "", "", "" };
+    struct row_source rows;
+
+    for (int c = table->first_column; c < table->first_column + table->n_columns; c++)
+        add_repeated(t, &x, columns, n, edited->columns[c].name, e->column);
+    if (!*x.into)
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a table %s, got none", t->path, e->table);
+    if (number_rows(t, e->table, &rows, err))
+        return -1;
+    return target_run(t, err,
+                      "CREATE TABLE \"%w\" (%s); INSERT INTO main.\"%w\" (%s) SELECT %s FROM partner JOIN %s AS o ON "
+                      "o.rowid = partner.id JOIN %s AS p ON p.rowid = partner.other",
+                      e->names[0], x.list, e->names[0], x.into, x.values, rows.from, rows.from);
+}
+
+static int double_element(struct target *t, const struct doubled_element *e, const struct schema *original,
+                          const struct schema *edited, struct error *err)
+{
+    const struct ambiqt_record r = { .table = e->table, .column = e->column, .names = { e->names[0], e->names[1] } };
+
+    if (e->type == SIA_JOIN)
+        return repeat_column(t, e, edited, err);
+    return e->type == SIA_TABLE ? double_table(t, &r, original, SECOND_OF_OTHER_ROWS, err)
+                                : double_column(t, &r, SECOND_OF_OTHER_ROWS, err);
+}
+
+int materialise_elements(const char *path, const char *source, const struct doubled_element *list, int n,
+                         const struct schema *original, const struct schema *edited, uint64_t seed, struct error *err)
 {
     struct target t;
 
@@ -868,11 +928,8 @@ int materialise_columns(const char *path, const char *source, const struct doubl
     if (rc == 0)
         rc = target_run(&t, err, "BEGIN");
     for (int i = 0; i < n && rc == 0; i++) {
-        const struct ambiqt_record r = { .table = list[i].table,
-                                         .column = list[i].column,
-                                         .names = { list[i].names[0], list[i].names[1] } };
         t.seed = seed + (uint64_t)i;
-        rc = double_column(&t, &r, SECOND_OF_OTHER_ROWS, err);
+        rc = double_element(&t, &list[i], original, edited, err);
     }
     if (rc == 0)
         rc = target_run(&t, err, "COMMIT");

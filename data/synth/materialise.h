@@ -56,14 +56,19 @@ void materialiser_keep(struct materialiser *m, const char *file);
 void materialiser_prune(struct materialiser *m);
 void materialiser_close(struct materialiser *m);
 
-/* A column that becomes two. */
-struct doubled_column {
-    const char *table, *column, *names[2]; /* the first name keeps the values */
+/* An element that becomes two; the first one keeps the values. */
+struct doubled_element {
+    enum sia_type type;
+    const char *table, *column; /* in the source; no column for SIA_TABLE */
+    const char *names[2];       /* of both columns or tables; SIA_JOIN: names[0] is the table that repeats the column */
 };
-/* Copies the database `source` to the new file `path` and doubles n columns; each second column holds values of other
- * rows, as type C. Returns -1 with the message of the file or of SQLite; the file may then exist. */
-int materialise_columns(const char *path, const char *source, const struct doubled_column *list, int n, uint64_t seed,
-                        struct error *err);
+/* Copies the database `source`, which has the schema `original`, to the new file `path` and doubles n elements. A
+ * second column holds values of other rows, also one in a new table, and a second table two thirds of the rows, as
+ * types C and T. `edited` has the columns of new tables; those that the first table lacks are empty. No table is
+ * doubled of which a column is doubled too. Returns -1 with the message of the file or of SQLite; the file may then
+ * exist. */
+int materialise_elements(const char *path, const char *source, const struct doubled_element *list, int n,
+                         const struct schema *original, const struct schema *edited, uint64_t seed, struct error *err);
 
 /* Applies DFPL's filter to a record. Returns NULL if the record is kept, else the reason. */
 const char *materialise_published_filter(const struct ambiguity *a, const struct materialised *m);

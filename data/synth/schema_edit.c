@@ -357,9 +357,8 @@ static const char *rename_to(struct edit_database *d, const struct edit_question
     return sql;
 }
 
-/* Finds the two elements that the edit makes ambiguous, by name and index. */
-static bool find_alternatives(struct edit_database *d, const struct edit_version *v, const struct edit *e,
-                              const char *names[2], int elements[2])
+bool edit_alternatives(struct edit_database *d, const struct edit_version *v, const struct edit *e,
+                       const char *names[2], int elements[2])
 {
     const char *other = element_spell(&d->text, e->names[e->type == EDIT_DETAILS ? 0 : 1], v->style);
 
@@ -393,7 +392,7 @@ static int edit_sql(struct edit_database *d, const struct edit_question *q, cons
     sql[0] = rename_to(d, q, v);
     if (!sql[0] || edit < 0)
         return sql[0] ? 1 : 0;
-    if (!find_alternatives(d, v, &d->edits[edit], alternatives, elements))
+    if (!edit_alternatives(d, v, &d->edits[edit], alternatives, elements))
         return 0;
     sql[1] = sql_exchange(d->sql, sql[0], &v->schema, elements[0], elements[1], NULL);
     if (sql[1])
@@ -685,12 +684,16 @@ static bool usable(struct edit_run *r, int q, int v)
     return !c->used && c->n_sql == (c->label == EDIT_AMBIGUOUS ? 2 : 1);
 }
 
+enum sia_type edit_sia_type(enum edit_type type)
+{
+    return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
+}
+
 static enum sia_type kind_of(const struct edit_run *r, const struct edit_cell *c)
 {
     if (c->ask)
         return c->ask->type;
-    enum edit_type type = r->d.edits[c->edit].type;
-    return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
+    return edit_sia_type(r->d.edits[c->edit].type);
 }
 
 /* Returns the reason for the example's label. */

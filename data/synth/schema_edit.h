@@ -35,5 +35,10 @@ void edit_version_init(struct edit_version *v, const struct edit_database *d);
 /* Builds the schema with the enabled edits. Returns false if two names are equal. */
 bool edit_version_build(struct edit_database *d, struct edit_version *v, const char *db_id);
 void edit_version_release(struct edit_version *v);
+/* Finds the two elements that the edit makes ambiguous: their names, which d keeps, and their indices, tables first. */
+bool edit_alternatives(struct edit_database *d, const struct edit_version *v, const struct edit *e,
+                       const char *names[2], int elements[2]);
+/* The ambiguity type of questions that an edit of this type makes ambiguous. */
+enum sia_type edit_sia_type(enum edit_type type);
 
 #endif

@@ -12,6 +12,7 @@
 #include "data/synth/element_style.h"
 #include "data/synth/materialise.h"
 #include "data/synth/schema_edit.h"
+#include "data/synth/sql_exchange.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct several_run {
     bool *used; /* [d.n_questions] the question has examples */
 };
 
-/* An edit, and the bytes of the question that mention its column. */
+/* An edit, and the bytes of the question that mention its element. */
 struct several_edit {
     int edit, begin, end;
 };
@@ -42,19 +43,20 @@ struct several_question {
     int n;
 };
 
-static bool same_column(const struct edit *a, const struct edit *b)
+/* Whether one of the edits changes the element of the other, or the table of its column. */
+static bool edits_clash(const struct edit *a, const struct edit *b)
 {
-    return a->table == b->table && a->column == b->column;
+    return a->table == b->table && (a->column == b->column || a->type == EDIT_TABLE || b->type == EDIT_TABLE);
 }
 
-/* Whether no chosen edit has the column or its words. */
+/* Whether no chosen edit has the element or its words. */
 static bool is_free(const struct several_run *r, const struct several_question *s, const struct several_edit *x)
 {
     const struct edit *e = &r->d.edits[x->edit];
 
     for (int i = 0; i < s->n; i++) {
         const struct edit *o = &r->d.edits[s->in[i].edit];
-        if (same_column(e, o) || edit_mentions(e->head, o->head, NULL) || edit_mentions(o->head, e->head, NULL) ||
+        if (edits_clash(e, o) || edit_mentions(e->head, o->head, NULL) || edit_mentions(o->head, e->head, NULL) ||
             (x->begin < s->in[i].end && s->in[i].begin < x->end))
             return false;
     }
@@ -70,13 +72,19 @@ static void insert(struct several_question *s, struct several_edit x)
     s->in[at] = x;
 }
 
-/* Takes an edit of a column that the question mentions in one place. */
+/* Whether the edit makes two of one element. */
+static bool doubles(const struct edit *e)
+{
+    return e->type == EDIT_COLUMN || e->type == EDIT_ROLE || e->type == EDIT_TABLE || e->type == EDIT_DETAILS;
+}
+
+/* Takes an edit of an element that the question mentions in one place. */
 static void take_edit(const struct several_run *r, struct several_question *s, int edit)
 {
     const struct edit *e = &r->d.edits[edit];
     struct several_edit x = { .edit = edit };
 
-    if (e->type != EDIT_COLUMN || s->n == SEVERAL_MAX || edit_judge_one(&r->d, s->q, e) != EDIT_AMBIGUOUS ||
+    if (!doubles(e) || edit_judge_one(&r->d, s->q, e) != EDIT_AMBIGUOUS ||
         edit_mentions(s->q->text, e->head, &x.begin) != 1)
         return;
     x.end = x.begin + edit_stands_at(s->q->text + x.begin, e->head);
@@ -84,16 +92,17 @@ static void take_edit(const struct several_run *r, struct several_question *s, i
         insert(s, x);
 }
 
-/* Draws edits for the question. */
+/* Draws edits for the question: two, or sometimes three. */
 static struct several_question draw_edits(struct several_run *r, const struct edit_question *q)
 {
     struct several_question s = { .q = q };
+    int most = rng_below(r->d.rng, 4) ? 2 : SEVERAL_MAX;
     int *order = xcalloc((size_t)r->d.n_edits + 1, sizeof *order);
 
     for (int i = 0; i < r->d.n_edits; i++)
         order[i] = i;
     rng_shuffle(r->d.rng, order, r->d.n_edits, sizeof *order);
-    for (int i = 0; i < r->d.n_edits; i++)
+    for (int i = 0; i < r->d.n_edits && s.n < most; i++)
         take_edit(r, &s, order[i]);
     free(order);
     return s;
@@ -132,7 +141,7 @@ static bool questions_fit(const void *group, int a, int b)
 struct several_version {
     struct edit_version v;
     int edits[SEVERAL_MAX]; /* [n_doubled] */
-    struct doubled_column doubled[SEVERAL_MAX];
+    struct doubled_element doubled[SEVERAL_MAX];
     int n_doubled;
     char *file; /* its database, or NULL */
     struct exec_db *db;
@@ -141,7 +150,9 @@ struct several_version {
 /* A question on a version, with the edits that concern it there. */
 struct several_cell {
     const struct several_question *of;
-    int in[SEVERAL_MAX], doubled[SEVERAL_MAX], n; /* numbers of its edits, and of their columns in the version */
+    int in[SEVERAL_MAX], doubled[SEVERAL_MAX], n; /* numbers of its edits, and of their elements in the version */
+    const char *alternatives[SEVERAL_MAX][2];
+    int elements[SEVERAL_MAX][2];
     const char *sql[SEVERAL_SQL];
 };
 
@@ -157,13 +168,14 @@ static enum element_style style_of(const struct schema *s)
 static void turn_on(struct several_run *r, struct several_version *x, int edit)
 {
     const struct edit *e = &r->d.edits[edit];
-    struct doubled_column *c = &x->doubled[x->n_doubled];
+    struct doubled_element *c = &x->doubled[x->n_doubled];
 
     x->edits[x->n_doubled++] = edit;
     x->v.on[edit] = true;
+    c->type = edit_sia_type(e->type);
     c->table = r->d.schema->tables[e->table].name;
-    c->column = r->d.schema->columns[e->column].name;
-    for (int i = 0; i < 2; i++)
+    c->column = e->column < 0 ? NULL : r->d.schema->columns[e->column].name;
+    for (int i = 0; i < 2 && e->names[i]; i++)
         c->names[i] = element_spell(&r->d.text, e->names[i], x->v.style);
 }
 
@@ -177,22 +189,22 @@ static void turn_on_some(struct several_run *r, struct several_version *x, const
         turn_on(r, x, s->in[order[i]].edit);
 }
 
-static bool has_column(const struct several_run *r, const struct several_version *x, int edit)
+static bool clashes(const struct several_run *r, const struct several_version *x, int edit)
 {
     for (int i = 0; i < x->n_doubled; i++)
-        if (same_column(&r->d.edits[x->edits[i]], &r->d.edits[edit]))
+        if (edits_clash(&r->d.edits[x->edits[i]], &r->d.edits[edit]))
             return true;
     return false;
 }
 
-/* Adds edits that concern neither question, until `n` columns are doubled. */
+/* Adds edits that concern neither question, until `n` elements are doubled. */
 static bool fill_up(struct several_run *r, struct several_version *x, const struct several_question *const *pair, int n)
 {
     int all = r->d.n_edits, first = (int)rng_below(r->d.rng, (uint32_t)all);
 
     for (int i = 0; i < all && x->n_doubled < n; i++) {
         int edit = (first + i) % all;
-        if (r->d.edits[edit].type == EDIT_COLUMN && !has_column(r, x, edit) && is_untouched(r, pair[0], edit) &&
+        if (doubles(&r->d.edits[edit]) && !clashes(r, x, edit) && is_untouched(r, pair[0], edit) &&
             is_untouched(r, pair[1], edit))
             turn_on(r, x, edit);
     }
@@ -213,36 +225,77 @@ static bool build_version(struct several_run *r, struct several_version *x, cons
     return edit_version_build(&r->d, &x->v, id);
 }
 
-static struct several_cell find_cell(const struct several_version *x, const struct several_question *s)
+/* Finds the edits that concern the question. Returns false if the schema lacks an element of theirs. */
+static bool find_cell(struct several_run *r, struct several_cell *c, const struct several_version *x,
+                      const struct several_question *s)
 {
-    struct several_cell c = { .of = s };
-
+    *c = (struct several_cell){ .of = s };
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < x->n_doubled; k++)
             if (x->edits[k] == s->in[i].edit) {
-                c.in[c.n] = i;
-                c.doubled[c.n++] = k;
+                const struct edit *e = &r->d.edits[x->edits[k]];
+                if (!edit_alternatives(&r->d, &x->v, e, c->alternatives[c->n], c->elements[c->n]))
+                    return false;
+                c->in[c->n] = i;
+                c->doubled[c->n++] = k;
             }
-    return c;
+    return true;
+}
+
+/* The names of the original elements in a statement. */
+struct statement_names {
+    const char **tables, **columns;
+};
+
+/* Sets the names of combination k, whose bit i is the alternative of ambiguity i. */
+static void set_names(const struct several_run *r, const struct several_version *x, const struct several_cell *c, int k,
+                      const struct statement_names *names)
+{
+    memcpy(names->tables, x->v.tables, (size_t)r->d.schema->n_tables * sizeof *names->tables);
+    memcpy(names->columns, x->v.columns, (size_t)r->d.schema->n_columns * sizeof *names->columns);
+    for (int i = 0; i < c->n; i++) {
+        const struct edit *e = &r->d.edits[x->edits[c->doubled[i]]];
+        const char *name = x->doubled[c->doubled[i]].names[k >> i & 1];
+        if (e->type == EDIT_TABLE)
+            names->tables[e->table] = name;
+        else if (e->type != EDIT_DETAILS)
+            names->columns[e->column] = name;
+    }
+}
+
+/* Exchanges the columns that a new table repeats, as combination k wants it. Returns NULL if one cannot be. */
+static const char *exchange_repeated(struct several_run *r, const struct several_version *x,
+                                     const struct several_cell *c, int k, const char *sql)
+{
+    size_t mark = arena_mark(&r->n->sql);
+
+    for (int i = 0; i < c->n && sql; i++)
+        if (x->doubled[c->doubled[i]].type == SIA_JOIN && (k >> i & 1))
+            sql = sql_exchange(&r->n->sql, sql, &x->v.schema, c->elements[i][0], c->elements[i][1], NULL);
+    if (sql)
+        sql = strings_keep(&r->d.text, sql);
+    arena_reset(&r->n->sql, mark);
+    return sql;
 }
 
 /* Writes the statement of each combination of alternatives. Returns false if one is not valid, or two are equal. */
 static bool write_statements(struct several_run *r, const struct several_version *x, struct several_cell *c)
 {
-    size_t size = (size_t)r->d.schema->n_columns * sizeof *x->v.columns;
-    const char **columns = xmalloc(size + 1);
+    const struct statement_names names = { xcalloc((size_t)r->d.schema->n_tables + 1, sizeof *names.tables),
+                                           xcalloc((size_t)r->d.schema->n_columns + 1, sizeof *names.columns) };
     bool good = true;
 
     for (int k = 0; k < 1 << c->n && good; k++) {
-        memcpy(columns, x->v.columns, size);
-        for (int i = 0; i < c->n; i++)
-            columns[r->d.edits[x->edits[c->doubled[i]]].column] = x->doubled[c->doubled[i]].names[k >> i & 1];
-        c->sql[k] = edit_rename_sql(&r->d, c->of->q->sql, x->v.tables, columns, &x->v.schema);
+        set_names(r, x, c, k, &names);
+        c->sql[k] = edit_rename_sql(&r->d, c->of->q->sql, names.tables, names.columns, &x->v.schema);
+        if (c->sql[k])
+            c->sql[k] = exchange_repeated(r, x, c, k, c->sql[k]);
         good = c->sql[k] != NULL;
         for (int j = 0; j < k && good; j++)
             good = strcmp(c->sql[k], c->sql[j]) != 0;
     }
-    free(columns);
+    free(names.tables);
+    free(names.columns);
     return good;
 }
 
@@ -282,7 +335,8 @@ static int make_rows(struct several_run *r, struct several_version *x, struct er
         return -1;
     }
     x->file = file;
-    if (materialise_columns(file, r->source, x->doubled, x->n_doubled, r->n->options->seed, &why))
+    if (materialise_elements(file, r->source, x->doubled, x->n_doubled, r->d.schema, &x->v.schema, r->n->options->seed,
+                             &why))
         return 0;
     x->db = exec_open(file, &exec_limits_preview, &why);
     return x->db != NULL;
@@ -297,8 +351,8 @@ static int make_version(struct several_run *r, struct several_version *x, struct
         return 0;
     int rc = make_rows(r, x, err);
     for (int i = 0; i < 2 && rc > 0; i++) {
-        cells[i] = find_cell(x, pair[i]);
-        rc = write_statements(r, x, &cells[i]) && (!x->db || rows_differ(x->db, &cells[i]));
+        rc = find_cell(r, &cells[i], x, pair[i]) && write_statements(r, x, &cells[i]) &&
+             (!x->db || rows_differ(x->db, &cells[i]));
     }
     exec_close(x->db);
     x->db = NULL;
@@ -315,11 +369,6 @@ static void version_release(struct several_version *x, bool keep_file)
 
 /* Examples. */
 
-static const char *alternative(struct several_run *r, const struct doubled_column *c, int which)
-{
-    return strings_printf(&r->d.text, "%s.%s", c->table, c->names[which]);
-}
-
 /* The list of ambiguities as text that d.text keeps. */
 static const char *list_ambiguities(struct several_run *r, const struct several_version *x,
                                     const struct several_cell *c)
@@ -329,12 +378,12 @@ static const char *list_ambiguities(struct several_run *r, const struct several_
 
     for (int i = 0; i < c->n; i++) {
         const struct several_edit *e = &c->of->in[c->in[i]];
-        const struct doubled_column *column = &x->doubled[c->doubled[i]];
+        const struct doubled_element *d = &x->doubled[c->doubled[i]];
         const char *words = strings_printf(&r->d.text, "%.*s", e->end - e->begin, question + e->begin);
         int start = text_letters(question, (size_t)e->begin), length = text_letters(words, strlen(words));
-        json_array_append_new(list, json_pack("{s:s, s:[s, s], s:s, s:i, s:i}", "type", "C", "alternatives",
-                                              alternative(r, column, 0), alternative(r, column, 1), "words", words,
-                                              "start", start, "end", start + length));
+        json_array_append_new(list, json_pack("{s:s, s:[s, s], s:s, s:i, s:i}", "type", ambiguity_types[d->type].name,
+                                              "alternatives", c->alternatives[i][0], c->alternatives[i][1], "words",
+                                              words, "start", start, "end", start + length));
     }
     char *text = json_dumps(list, JSON_COMPACT);
     CHECK(text, "a question is not UTF-8");
@@ -352,7 +401,7 @@ static void emit(struct several_run *r, const struct several_version *x, const s
                          .question = c->of->q->text,
                          .n_sql = 1 << c->n,
                          .slice = EXAMPLE_CONTRAST,
-                         .type = SIA_COLUMN,
+                         .type = c->n ? x->doubled[c->doubled[0]].type : SIA_COLUMN,
                          .ambiguous = c->n > 0,
                          .ambiguities = list_ambiguities(r, x, c),
                          .source = r->c->name,
@@ -360,7 +409,9 @@ static void emit(struct several_run *r, const struct several_version *x, const s
 
     memcpy(e.sql, c->sql, (size_t)e.n_sql * sizeof *e.sql);
     for (int i = 0; i < 2 && c->n; i++)
-        e.alternatives[i] = alternative(r, &x->doubled[c->doubled[0]], i);
+        e.alternatives[i] = c->alternatives[0][i];
+    e.n_further = c->n ? c->n - 1 : 0;
+    memcpy(e.further, c->alternatives + 1, (size_t)e.n_further * sizeof *e.further);
     natural_add(r->n, r->split, &e);
 }
 
