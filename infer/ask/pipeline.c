@@ -691,7 +691,8 @@ int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k,
     return rc;
 }
 
-int pipeline_next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err)
+/* Replaces a session that has ended by the one about the next choice. */
+static int next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err)
 {
     json_t *record;
 
@@ -707,6 +708,23 @@ int pipeline_next_choice(struct pipeline *a, struct session *s, const char *wher
     json_decref(rules);
     json_decref(record);
     return rc ? -1 : 1;
+}
+
+/* Whether no question may be asked about the choice, because those before it have used the maximum up. */
+static bool is_out_of_turns(const struct session *s)
+{
+    return s->why == STOP_TURNS && json_array_size(json_object_get(s->value, "turns")) == 0;
+}
+
+int pipeline_next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err)
+{
+    int rc, passed = 0;
+
+    do {
+        rc = next_choice(a, s, where, err);
+        passed += rc > 0;
+    } while (rc > 0 && is_out_of_turns(s));
+    return rc < 0 ? -1 : passed > 0;
 }
 
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s)

@@ -78,8 +78,8 @@ const char *asked_sentence(const struct asked *k);
 int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
                    struct error *err);
 
-/* Replaces a session that has ended by the one about the next choice of elements, if there is one.  Returns 1, 0, or -1
- * with EXIT_CODE_DATA. */
+/* Replaces a session that has ended by the one about the next choice of elements, if there is one.  Passes over choices
+ * for which no question is left of the dialogue's maximum.  Returns 1, 0, or -1 with EXIT_CODE_DATA. */
 int pipeline_next_choice(struct pipeline *a, struct session *s, const char *where, struct error *err);
 /* Tells whether an escalated session may get other candidates: there is a parser, and it has not been done before. */
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s);

@@ -91,6 +91,39 @@ static const char *fingerprint(struct clarify_case *c)
     return strings_printf(&c->words, "%016llx", (unsigned long long)h);
 }
 
+static int all_of(const json_t *turns)
+{
+    return (int)json_array_size(turns);
+}
+
+static int answers_of(const json_t *turns)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < json_array_size(turns); i++)
+        n += !json_object_get(json_array_get(turns, i), "recalled");
+    return n;
+}
+
+/* Adds up count(turns) over the sessions before that of the record. */
+static int count_before(const json_t *record, int (*count)(const json_t *turns))
+{
+    const json_t *before = json_object_get(record, "element_turns");
+    int n = 0;
+
+    for (size_t i = 0; i < json_array_size(before); i++)
+        n += count(json_array_get(before, i));
+    return n;
+}
+
+/* Questions that the sessions before that of the record have left of the dialogue's maximum. */
+static int turns_left(int max_turns, const json_t *record)
+{
+    int asked = count_before(record, answers_of);
+
+    return asked < max_turns ? max_turns - asked : 0;
+}
+
 /* fresh: merge candidates with the same results on the database, if there is one, and weigh them by the memory. */
 static int read_record(struct session *s, struct session_context *d, bool fresh, const char *where, struct error *err)
 {
@@ -108,6 +141,7 @@ static int read_record(struct session *s, struct session_context *d, bool fresh,
     settings.memory = fresh ? d->settings.memory : NULL;
     bool compare = fresh && !json_object_get(record, "element_choices");
     settings.auto_choice = compare && d->settings.auto_choice;
+    settings.rules.max_turns = turns_left(settings.rules.max_turns, record);
     settings.rules.ask_first = json_object_get(record, "auto") != NULL;
     if ((compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
@@ -427,26 +461,7 @@ int session_learn(struct session *s, struct error *err)
 /* Adds up count(turns) over this session and those before it. */
 static int count_turns(const struct session *s, int (*count)(const json_t *turns))
 {
-    const json_t *before = json_object_get(json_object_get(s->value, "record"), "element_turns");
-    int n = count(json_object_get(s->value, "turns"));
-
-    for (size_t i = 0; i < json_array_size(before); i++)
-        n += count(json_array_get(before, i));
-    return n;
-}
-
-static int all_of(const json_t *turns)
-{
-    return (int)json_array_size(turns);
-}
-
-static int answers_of(const json_t *turns)
-{
-    int n = 0;
-
-    for (size_t i = 0; i < json_array_size(turns); i++)
-        n += !json_object_get(json_array_get(turns, i), "recalled");
-    return n;
+    return count(json_object_get(s->value, "turns")) + count_before(json_object_get(s->value, "record"), count);
 }
 
 int session_turns(const struct session *s)

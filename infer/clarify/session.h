@@ -5,7 +5,8 @@
  * "option", "text", "chosen", "recalled"}]}.  The value is the whole state: any program can continue it, with the same
  * questions and numbers. The record holds the merged candidates, the rejected ones and the none-of-the-above
  * probability, so that no statement is executed again.  The fingerprint is a hash of the attributes; a session with
- * another schema or other candidates is refused.
+ * another schema or other candidates is refused.  "max_turns" of the rules counts the whole dialogue: the questions of
+ * sessions before this one, whose turns "element_turns" of the record has, are subtracted.
  */
 #ifndef INFER_CLARIFY_SESSION_H
 #define INFER_CLARIFY_SESSION_H

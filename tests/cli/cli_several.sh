@@ -87,8 +87,20 @@ has '"sql":"SELECT trainer_fee, home_address FROM trainer"'
 printf '{"id":"r","question":"%s",%s,"answers":[1,"undo","undo"]}\n' "$both" "$both_spans" >in.jsonl
 check "nothing to take back" 7 "answers\[2\]: .*expected an answer to take back" ask in.jsonl -o out.jsonl
 
+# --- --max-turns counts the questions about all choices
+answered "$both_spans" '[]' --max-turns 0
+has '"ask":null,"stop":"turns".*"turns":\[\],"rewrite":\{.*"element":null\},.*"element":null\}\]\},"sql":null'
+answered "$both_spans" '[2]' --max-turns 1
+has '"ask":null,"stop":"turns".*"rewrite":\{"question":"What is the trainer.fee_of_trainer and the address of each trainer\?","elements":\[\{"words":"fee","element":"trainer.fee_of_trainer"\},\{"words":"address","element":null\}\]\},"sql":null'
+answered "$both_spans" '["none"]' --max-turns 1
+has '"ask":null,"stop":"turns".*"question":"What is the fee and the address of each trainer\?"'
+answered "$both_spans" '[2,1]' --max-turns 2
+has '"sql":"SELECT fee_of_trainer, home_address FROM trainer"'
+printf '{"id":"r","question":"%s",%s,"answers":[2,1]}\n' "$both" "$both_spans" >in.jsonl
+check "one question alone" 7 "answers\[1\]: no question is open any more \(turns\)" ask in.jsonl -o out.jsonl --max-turns 1
+
 # --- a person, with the heuristic tagger
-talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --detector none --tagger heuristic --db gym.sqlite --question "$both" >shown 2>said || complain dialogue "exit code $?"; }
+talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --detector none --tagger heuristic --db gym.sqlite --question "$both" "${@:2}" >shown 2>said || complain dialogue "exit code $?"; }
 # shows TEXT...: the lines that a person sees, in this order
 shows() {
     begin "shows $*"
@@ -97,6 +109,10 @@ shows() {
 fee='1. Two columns fit what you wrote, "fee"' address='2. Two columns fit what you wrote, "address"'
 talk $'2\n1\n\n'
 shows "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
+talk $'2\nundo\n1\n\n' --max-turns 1
+shows "$fee" "$fee"
+[ "$(grep -c 'The question stays ambiguous, so that there is no statement' shown)" = 2 ] || complain "one question" "$(cat shown)"
+grep -q 'Rewritten question: What is the trainer.fee_of_trainer and the address of each' shown || complain "one question" "$(cat shown)"
 talk $'undo\n2\nundo\n1\n2\nundo\nundo\n2\n1\n\n'
 shows "$fee" "There is no" "$address" "$fee" "$address" "SQL:    SELECT fee_of_trainer, work_address FROM trainer" "$address" "$fee" "$address" "SQL:    SELECT trainer_fee, home_address FROM trainer"
 
