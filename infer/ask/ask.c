@@ -10,6 +10,7 @@
 #include "data/db/db_path.h"
 #include "data/db/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"
+#include "infer/ask/choose_simulate.h"
 #include "infer/ask/pipeline.h"
 #include "infer/ask/session_rows.h"
 #include "infer/clarify/interactive.h"
@@ -25,6 +26,7 @@ struct ask_run {
     struct pipeline pipeline;
     struct session *session;
     struct simulator simulator;
+    struct choose_simulation chosen;  /* simulated dialogues without candidates */
     struct clarify_settings settings; /* settings of simulated dialogues */
     struct clarify_case *current;
     struct out_file out;
@@ -99,6 +101,17 @@ static int hold_session(struct ask_run *r, const struct asked *k, const json_t *
     return *line ? 0 : error_set(err, EXIT_CODE_DATA, "%s: the line cannot be written as JSON", where);
 }
 
+/* Simulates dialogues about the elements of a record without candidates. */
+static int simulate_choices(struct ask_run *r, const struct asked *k, json_t **line, const char *where,
+                            struct error *err)
+{
+    if (r->pipeline.parses)
+        return error_set(err, EXIT_CODE_DATA, "%s: --simulate: the record has no candidates", where);
+    *line = pipeline_line(&r->pipeline, k, NULL, false);
+    json_object_del(*line, "stop");
+    return choose_simulate(&r->chosen, &r->pipeline, r->session, k, r->counts->records, *line, where, err);
+}
+
 /* Simulates dialogues about each gold statement.  A gated question has no questions. */
 static int simulate_record(struct ask_run *r, const struct asked *k, json_t **line, const char *where,
                            struct error *err)
@@ -108,8 +121,8 @@ static int simulate_record(struct ask_run *r, const struct asked *k, json_t **li
     const char *db_id = json_string_value(json_object_get(k->record, "db_id"));
     int64_t max_turns = r->q->clarify.max_turns;
 
-    if (k->origin == FROM_NOWHERE)
-        return error_set(err, EXIT_CODE_DATA, "%s: --simulate: the record has no candidates", where);
+    if (k->origin == FROM_NOWHERE || k->origin == FROM_ELEMENTS)
+        return simulate_choices(r, k, line, where, err);
     clarify_settings_init(&r->settings, &r->q->clarify);
     if (!s || schema_catalog_connect(&r->settings.db, schemas, db_id, err))
         return -1;
@@ -188,6 +201,17 @@ static int write_all(struct ask_run *r, struct record_reader *in, struct error *
     return stop_requested() ? error_set(err, stop_exit_code(), "interrupted") : rc;
 }
 
+/* Writes the metrics of dialogues with candidates, and of those without. */
+static int finish_simulation(struct ask_run *r, struct error *err)
+{
+    const struct simulation *own = &r->simulator.by[r->settings.rules.strategy];
+    bool chosen = r->chosen.n + r->chosen.gold_errors > 0, with = own->n + own->gold_errors > 0;
+
+    if ((with || !chosen || r->q->clarify.report) && simulator_finish(&r->simulator, &r->out, err))
+        return -1;
+    return chosen ? choose_simulation_write(&r->chosen, &r->q->clarify, &r->out, err) : 0;
+}
+
 static int run(struct ask_run *r, const char *input, struct error *err)
 {
     const struct ask_request *q = r->q;
@@ -203,7 +227,7 @@ static int run(struct ask_run *r, const char *input, struct error *err)
         progress_end(&r->progress);
     }
     if (rc == 0 && q->clarify.simulate)
-        rc = simulator_finish(&r->simulator, &r->out, err);
+        rc = finish_simulation(r, err);
     if (rc == 0)
         rc = out_file_commit(&r->out, err);
     record_reader_close(in);
@@ -224,6 +248,7 @@ int ask_records(const struct ask_request *q, const char *input, struct ask_count
     int rc = run(r, input, err);
     out_file_abort(&r->out);
     simulator_release(&r->simulator);
+    choose_simulation_release(&r->chosen);
     pipeline_close(&r->pipeline);
     free(r->session);
     free(r->current);

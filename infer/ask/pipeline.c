@@ -663,7 +663,7 @@ int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const c
     json_object_del(out->record, "element_turns");
     if ((!a->q->rewrite && find_candidates(a, out, where, err)) || look(a, out, where, err))
         return -1;
-    if (out->origin == FROM_NOWHERE && !a->parses && !a->q->clarify.simulate)
+    if (out->origin == FROM_NOWHERE && !a->parses)
         return choose(a, out, where, err);
     bool adds = out->origin && !out->gated && a->q->alternatives == ALTERNATIVES_ON;
     return adds ? add_alternatives(a, out, where, err) : 0;

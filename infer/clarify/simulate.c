@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct user {
-    double noise, unknown; /* rates of user errors and of the answer "I don't know" */
-    uint64_t seed;
-};
-
 /* A gold statement: its candidates and its value of each attribute.  A candidate is the gold by one of three criteria.
  * It has the same form; or the record marks it ("gold": [0] beside its "sql"); or both give the same results on the
  * database and its copies. */
@@ -159,7 +154,8 @@ static int honest_option(const struct question_view *view, const struct truth *t
     return mass[value] > 0 ? view->n_shown : -1;
 }
 
-static struct answer answer_of(const struct user *u, struct rng *rng, const struct question_view *view, int honest)
+struct answer simulated_answer(const struct simulated_user *u, struct rng *rng, const struct question_view *view,
+                               int honest)
 {
     int n = view->split.n_values;
 
@@ -234,7 +230,7 @@ static json_t *choice_of(struct clarify_case *c, const struct question_view *vie
 
 /* Runs one dialogue of c about `truth`.  Appends its turns to the array `turns` and its choices to `choices`, each of
  * which may be NULL. */
-static void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct user *u,
+static void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct simulated_user *u,
                      json_t *turns, json_t *choices)
 {
     struct rng rng = { .seed = u->seed };
@@ -248,7 +244,7 @@ static void simulate(struct outcome *o, struct clarify_case *c, const struct tru
     o->right[0] = t->same[posterior_best(&d->now)];
     o->gives[0] = t->gives[posterior_best(&d->now)];
     while ((why = dialogue_next(d, &view)) == STOP_NOT) {
-        struct answer a = answer_of(u, &rng, &view, honest_option(&view, t, d));
+        struct answer a = simulated_answer(u, &rng, &view, honest_option(&view, t, d));
         if (turns)
             json_array_append_new(turns, turn_json(c, &view, a));
         if (choices)
@@ -801,16 +797,15 @@ static int simulator_report(const struct simulator *s, const json_t *lines, stru
     return rc;
 }
 
-/* Each pair of record and gold statement has a user with a seed of its own. */
-static struct user user_of(const struct clarify_request *q, int64_t record, size_t gold)
+struct simulated_user simulated_user_of(const struct clarify_request *q, int64_t record, size_t gold)
 {
     const uint64_t key[] = { (uint64_t)q->seed, (uint64_t)record, gold };
-    return (struct user){ q->user_noise, q->user_unknown, hash_bytes(HASH_START, key, sizeof key) };
+    return (struct simulated_user){ q->user_noise, q->user_unknown, hash_bytes(HASH_START, key, sizeof key) };
 }
 
 /* Runs one dialogue; appends its turns to `turns`, which may be NULL. */
 static struct outcome talk(struct simulator *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
-                           const struct user *user, json_t *turns, json_t *choices)
+                           const struct simulated_user *user, json_t *turns, json_t *choices)
 {
     struct dialogue_rules rules = s->settings->rules;
     struct outcome o;
@@ -864,7 +859,7 @@ static json_t *right_groups(const struct truth *t, int n)
 static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
                         const struct truth *t, json_t *choices)
 {
-    const struct user user = user_of(s->request, number, gold);
+    const struct simulated_user user = simulated_user_of(s->request, number, gold);
     bool unambiguous = json_is_false(json_object_get(record, "ambiguous"));
     enum strategy own = s->settings->rules.strategy;
     json_t *turns = json_array();

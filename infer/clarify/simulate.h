@@ -15,6 +15,16 @@
 #include "data/base/stats.h"
 #include "infer/clarify/clarify.h"
 
+struct simulated_user {
+    double noise, unknown; /* rates of user errors and of the answer "I don't know" */
+    uint64_t seed;
+};
+/* The user of a record and gold statement.  Each pair has a seed of its own. */
+struct simulated_user simulated_user_of(const struct clarify_request *q, int64_t record, size_t gold);
+/* The answer of a user who would choose the option `honest`; -1: none of these. */
+struct answer simulated_answer(const struct simulated_user *u, struct rng *rng, const struct question_view *view,
+                               int honest);
+
 /* Result of a dialogue. */
 struct outcome {
     int record;                         /* number of the record */

@@ -138,7 +138,7 @@ expect 0 '"metrics":' --simulate --noise 0 --detector model --threshold 0 --alte
 has 1 '"dialogues":\[\{"gold":0,"covered":false,"correct":false'
 expect 0 '"metrics":' --simulate --noise 0 --detector model --threshold 0 --gate 1 golden.jsonl
 has 1 '"gated":true.*"turns":\[\]'
-expect 7 'the record has no candidates' --simulate questions.jsonl
+expect 7 'field ..gold.. is missing' --simulate questions.jsonl
 
 # --- a person
 talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db gym.sqlite --detector none "${@:2}" >shown 2>said; }

@@ -158,7 +158,7 @@ for bad in "--parser x" "--candidates x" "--simulate"; do
     check "--rewrite $bad" 2 "expected none of --parser, --candidates and --simulate" ask --rewrite $bad in.jsonl
 done
 check "--rewrite without a part" 2 "expected a detector or --tagger" ask --rewrite --detector none in.jsonl
-check "--simulate without candidates" 7 "the record has no candidates" ask --simulate --detector none two.jsonl -o out.jsonl
+check "--simulate without gold" 7 "field ..gold.. is missing" ask --simulate --detector none two.jsonl -o out.jsonl
 
 # --- over HTTP: the session is the whole state, and is checked
 command -v curl >/dev/null || finish

@@ -99,6 +99,56 @@ has '"sql":"SELECT fee_of_trainer, home_address FROM trainer"'
 printf '{"id":"r","question":"%s",%s,"answers":[2,1]}\n' "$both" "$both_spans" >in.jsonl
 check "one question alone" 7 "answers\[1\]: no question is open any more \(turns\)" ask in.jsonl -o out.jsonl --max-turns 1
 
+# --- simulated without candidates: the user chooses the elements of the meant statement, among wrong and missing ones
+# golds SQL...: the field "gold" with these columns of the table
+golds() {
+    local list=''
+    printf -v list ',"SELECT %s FROM trainer"' "$@"
+    printf '"gold":[%s]' "${list#,}"
+}
+product=("trainer_fee, home_address" "fee_of_trainer, home_address" "trainer_fee, work_address" "fee_of_trainer, work_address")
+{
+    printf '{"id":"two","question":"%s",%s,%s}\n' "$both" "$both_spans" "$(golds "${product[@]}")"
+    printf '{"id":"one","question":"%s","spans":[%s],%s}\n' "$both" "$(span 12 15 trainer_fee fee_of_trainer 0.9)" "$(golds "${product[@]}")"
+    printf '{"id":"false","question":"%s",%s,%s}\n' "$both" "$both_spans" "$(golds "name, home_address")"
+    printf '{"id":"clear","question":"%s",%s}\n' "$both" "$(golds name)"
+    printf '{"id":"both","question":"%s",%s,%s}\n' "$both" "$both_spans" "$(golds "trainer_fee, fee_of_trainer" home_address)"
+    printf '{"id":"bad","question":"%s",%s,%s}\n' "$both" "$both_spans" "$(golds fee)"
+} >in.jsonl
+simulate() { check "simulate $*" 0 "^6 records" ask --simulate --user-noise 0 in.jsonl -o out.jsonl "$@"; }
+# dialogue ID GOLD PATTERN: what the dialogue about that gold statement of the record has
+dialogue() {
+    begin "dialogue $1 $2 has $3"
+    grep "^{\"id\":\"$1\"" out.jsonl | grep -qE -- "\{\"gold\":$2,$3" || complain "dialogue" "$(grep "\"$1\"" out.jsonl)"
+}
+simulate
+for i in 0 1 2 3; do
+    fee=${product[i]%,*} address=${product[i]#*, }
+    dialogue two $i "\"reached\":true,\"questions\":2,\"turns\":\[[^]]*\][^]]*\"chosen\":\"trainer.$fee\"\},[^]]*\][^]]*\"chosen\":\"trainer.$address\"\}\]"
+    dialogue one $i "\"reached\":false,\"questions\":1,"
+done
+dialogue false 0 '"reached":true,"questions":2,"turns":\[[^]]*\][^]]*"answer":"none"\},[^]]*\][^]]*"chosen":"trainer.home_address"\}\]'
+dialogue clear 0 '"reached":true,"questions":0,"turns":\[\]'
+dialogue both 0 '"reached":false,"questions":2,"turns":\[[^]]*\][^]]*"answer":"unknown"\},[^]]*\][^]]*"answer":"none"\}\]'
+dialogue both 1 '"reached":true,"questions":2,'
+dialogue bad 0 '"error":"SQL at line 1, column 8: no column fee'
+# 12 dialogues: 4 reached of "two" and 1 of "both" after two questions; the two records with one gold need none
+has '^\{"subject":"elements",.*"metrics":\{"dialogues":12,"reached":\[\{"mean":0.166667,[^}]*\},\{"mean":0.166667,[^}]*\},\{"mean":0.583333,.*"questions":\{"mean":1.5,"interval":null,"n":12\},"databases":1,"gold_errors":1,'
+has '"by_golds":\[\{"dialogues":2,"reached":\[\{"mean":1.0,.*"questions":\{"mean":1.0,"interval":null,"n":2\},"golds":1\},\{"dialogues":2,.*"golds":2\},\{"dialogues":8,'
+simulate --max-turns 1
+dialogue two 0 '"reached":false,"questions":1,'
+simulate --max-turns 0
+dialogue two 0 '"reached":false,"questions":0,'
+dialogue false 0 '"reached":true,"questions":0,'
+simulate --user-unknown 1
+dialogue two 0 '"reached":false,"questions":2,'
+simulate --seed 2 --user-noise 0.5
+cp out.jsonl first.jsonl
+simulate --seed 2 --user-noise 0.5
+cmp -s first.jsonl out.jsonl || complain "the same seed" "$(head -c 1000 out.jsonl)"
+printf '{"id":"r","question":"%s"}\n' "$both" >plain.jsonl
+check "no gold" 7 'field ..gold.. is missing' ask --simulate --tagger heuristic plain.jsonl -o out.jsonl
+
 # --- a person, with the heuristic tagger
 talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --detector none --tagger heuristic --db gym.sqlite --question "$both" "${@:2}" >shown 2>said || complain dialogue "exit code $?"; }
 # shows TEXT...: the lines that a person sees, in this order
