@@ -63,6 +63,9 @@ static int check_db(const struct triage_conversion *c, const char *db_id, const 
 
 /* MMSQL: dialogues {"db_name", "turns": [{"isuser", "text", "type", "query"}]}. */
 
+/* Each question repeats the earlier ones of its dialogue, so the output grows with the square of the turns. */
+enum { MAX_TURNS = 1000 };
+
 static int mmsql_class(enum triage_class *class, const json_t *turn, const char *where, struct error *err)
 {
     const char *type = json_get_string(turn, "type", where, err);
@@ -116,6 +119,9 @@ static int mmsql_dialogue(void *user, json_t *record, const char *where, struct 
     int rc = turns ? check_db(c, db_id, where, err) : -1;
 
     c->records++;
+    if (json_array_size(turns) > MAX_TURNS)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: field \"turns\": expected at most %d turns, got %zu", where, MAX_TURNS,
+                       json_array_size(turns));
     for (size_t i = 0; i < json_array_size(turns) && rc == 0; i++) {
         char place[400];
         bool is_user;
@@ -158,6 +164,9 @@ static int add_table(struct schema_build *b, const char *name, const json_t *col
 {
     int table = schema_build_table(b, name, NULL);
 
+    if (!json_is_array(columns))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"tables\": expected a list of columns in \"%.100s\", got %s",
+                         where, name, json_type_name(columns));
     for (size_t i = 0; i < json_array_size(columns); i++) {
         const char *column = json_string_value(json_array_get(columns, i));
         if (!column)
@@ -302,9 +311,12 @@ static int mini_task(void *user, json_t *record, const char *where, struct error
     const char *id = json_get_string(record, "instance_id", where, err);
     const char *db_id = id ? json_get_string(record, "selected_database", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "amb_user_query", where, err) : NULL;
-    const char *clear = json_string_value(json_object_get(record, "query"));
-    json_t *ambiguities = question && check_db(c, db_id, where, err) == 0 ? mini_ambiguities(record, where, err) : NULL;
+    const char *clear = NULL;
 
+    if (!question || check_db(c, db_id, where, err) ||
+        (json_object_get(record, "query") && !(clear = json_get_string(record, "query", where, err))))
+        return -1;
+    json_t *ambiguities = mini_ambiguities(record, where, err);
     if (!ambiguities)
         return -1;
     int rc = write_question(c, json_string(id), db_id, question, TRIAGE_AMBIGUOUS, "amb_user_query",
@@ -350,6 +362,21 @@ static int practiq_place(int *table, const char **column, const struct schema *s
         return -1;
     *table = schema_table_find(s, name);
     return 0;
+}
+
+/* The field, or NULL if it is missing or null. */
+static json_t *practiq_field(const json_t *o, const char *name)
+{
+    json_t *field = json_object_get(o, name);
+    return json_is_null(field) ? NULL : field;
+}
+
+/* The list of edits of that name, or NULL without edits; -1 if it is no list. */
+static int practiq_list(const json_t **list, const json_t *edits, const char *name, const char *where,
+                        struct error *err)
+{
+    *list = practiq_field(edits, name);
+    return *list && !(*list = json_get_array(edits, name, where, err)) ? -1 : 0;
 }
 
 /* Sets dropped[column] for every removed column.  Names that the schema lacks are ignored, as in the published code. */
@@ -452,7 +479,12 @@ static const char *practiq_schema(struct triage_conversion *c, const char *db_id
     bool edited = false;
 
     for (int i = 0; i < ARRAY_LEN(kept); i++) {
-        edited = edited || json_array_size(json_object_get(edits, kept[i]));
+        const json_t *list;
+        if (practiq_list(&list, edits, kept[i], where, err)) {
+            json_decref(columns);
+            return NULL;
+        }
+        edited = edited || json_array_size(list);
         json_object_set(columns, kept[i], json_object_get(edits, kept[i]));
     }
     json_object_set_new(columns, "db_id", json_string(db_id));
@@ -481,7 +513,10 @@ static int practiq_question(void *user, json_t *record, const char *where, struc
     c->records++;
     if (!question || practiq_class(&class, category, where, err) || check_db(c, db_id, where, err))
         return -1;
-    db_id = practiq_schema(c, db_id, json_object_get(record, "schemaModification"), where, err);
+    const json_t *edits = practiq_field(record, "schemaModification");
+    if (edits && !json_get_object(record, "schemaModification", where, err))
+        return -1;
+    db_id = practiq_schema(c, db_id, edits, where, err);
     json_t *more = json_pack("{s:s*}", "sql", class == TRIAGE_ANSWERABLE ? sql : NULL);
     if (db_id)
         return write_question(c, json_integer(c->records), db_id, question, class, category, more, err);

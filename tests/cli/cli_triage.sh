@@ -151,6 +151,26 @@ practiq shop Nonexistent_Value '{"removeColumn":[{"table":"item","column":7}]}' 
 refuse "an edit of PRACTIQ" 'bad.jsonl: line 1: field "column"' --from practiq bad.jsonl --schema tables.json
 practiq shop Ambiguous_SELECT_Column '{"addColumn":[{"table":"item","column":"x"}]}' One >bad.jsonl
 refuse "an added column of PRACTIQ" 'field "type"' --from practiq bad.jsonl --schema tables.json
+cut() { head -c "$2" "$1"; } # FILE BYTES: a truncated copy
+refuse_ehrsql() { refuse "$1" "$2" --from ehrsql gap --schema tables.json; }
+cut ehr/data.json 40 >gap/data.json
+refuse_ehrsql "truncated questions of EHRSQL" 'gap/data.json: line 1'
+cp ehr/data.json gap
+cut ehr/label.json 20 >gap/label.json
+refuse_ehrsql "truncated labels of EHRSQL" 'gap/label.json: line 1'
+cp ehr/label.json gap
+echo '{"data":[7]}' >gap/data.json
+refuse_ehrsql "a question of EHRSQL that is no object" 'gap/data.json: data\[0\]: '
+echo '{"data":{"x":1}}' >gap/data.json
+refuse_ehrsql "questions of EHRSQL that are no list" 'gap/data.json: field "data"'
+printf '{"data":[{"id":"x","question":"\377"}]}' >gap/data.json
+refuse_ehrsql "bytes of EHRSQL that are no text" 'gap/data.json: line 1.*0xff'
+# Hostile files: nested too deeply; parts that are of another type; output that grows with the square of the input.
+deep=$(printf '[%.0s' {1..5000}; printf ']%.0s' {1..5000})
+echo "$deep" >deep.json
+mkdir -p deep
+cp deep.json deep/data.json
+refuse "deep lists of EHRSQL" 'deep/data.json: line 1.*depth' --from ehrsql deep --schema tables.json
 for set in mmsql triagesql mini-interact practiq; do
     schema=()
     [ "$set" != practiq ] || schema=(--schema tables.json)
@@ -158,7 +178,22 @@ for set in mmsql triagesql mini-interact practiq; do
     refuse "a truncated file of $set" 'cut.json: ' --from "$set" cut.json "${schema[@]}"
     printf '[7]' >cut.json
     refuse "a record of $set that is no object" 'cut.json: record 1: ' --from "$set" cut.json "${schema[@]}"
+    printf '[{"db_name":"\377"}]' >cut.json
+    refuse "bytes of $set that are no text" 'cut.json: record 1: line 1.*0xff' --from "$set" cut.json "${schema[@]}"
+    refuse "deep lists of $set" 'deep.json: record 1: line 1.*depth' --from "$set" deep.json "${schema[@]}"
 done
+dialogue shop "$(for i in {1..1001}; do printf '{"isuser":true,"text":"Hi!","type":"improper"},'; done | sed 's/,$//')" >bad.json
+refuse "a dialogue of MMSQL without an end" 'field "turns": expected at most 1000 turns, got 1001' --from mmsql bad.json
+printf '[%s]' "$(question '{"t":"ab"}' ambiguous one)" >bad.json
+refuse "columns of TriageSQL that are no list" 'field "tables": expected a list of columns in "t", got a string' --from triagesql bad.json
+printf '[{"tables":{"t\\u0000":["a"]},"databaseid":"d","type":"ambiguous","question":"q"}]' >bad.json
+refuse "a name of TriageSQL with a zero byte" 'bad.json: record 1: .*u0000' --from triagesql bad.json
+echo '{"instance_id":"a","selected_database":"d","amb_user_query":"q","query":7,"user_query_ambiguity":{"critical_ambiguity":[]}}' >bad.jsonl
+refuse "a clear question of Mini-Interact that is no text" 'bad.jsonl: line 1: field "query"' --from mini-interact bad.jsonl
+practiq shop Nonexistent_Value '{"removeColumn":7}' One >bad.jsonl
+refuse "edits of PRACTIQ that are no list" 'bad.jsonl: line 1: field "removeColumn": expected an array, got an integer' --from practiq bad.jsonl --schema tables.json
+practiq shop Nonexistent_Value '"all"' One >bad.jsonl
+refuse "edits of PRACTIQ that are no object" 'bad.jsonl: line 1: field "schemaModification"' --from practiq bad.jsonl --schema tables.json
 check "PRACTIQ without a schema" 2 "from practiq requires --schema" convert --from practiq practiq.jsonl -o none
 check "EHRSQL without a schema" 2 "from ehrsql requires --schema" convert --from ehrsql ehr -o none
 check "TriageSQL with a schema" 2 "cannot be used together" convert --from triagesql triagesql.json --schema tables.json -o none
