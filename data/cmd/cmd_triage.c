@@ -5,9 +5,7 @@
 #include "data/base/shard.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/triage.h"
-#include "data/db/db_path.h"
-#include "data/db/schema_catalog.h"
-#include "data/span/tag_source.h"
+#include "data/span/tag_databases.h"
 #include "data/span/triage_words.h"
 #include "data/synth/triage_make.h"
 
@@ -144,38 +142,43 @@ static const struct option keywords_options[] = {
     { 0 },
 };
 
-/* The schema of the latest question, with the values of its database if there is one. */
+/* The databases of the questions, and the names of the latest question's schema. */
 struct keyword_run {
-    struct schema_catalog schemas;
-    char *db_id, *path;
+    struct tag_databases databases;
+    const struct schema *schema; /* whose names these are; NULL: there was none */
+    int64_t serial;
     struct triage_names names;
-    struct tag_source values;
     int64_t of_class[TRIAGE_CLASSES];
 };
 
-enum { VALUE_MIB = 512 };
-
-static void close_schema(struct keyword_run *k)
+static void read_names(struct keyword_run *k, const struct schema *s)
 {
+    if (k->schema == s && k->serial == s->serial)
+        return;
     triage_names_release(&k->names);
-    tag_source_close(&k->values);
-    free(k->path);
-    free(k->db_id);
-    k->path = k->db_id = NULL;
+    triage_names_init(&k->names, s);
+    k->schema = s;
+    k->serial = s->serial;
 }
 
-static int open_schema(struct keyword_run *k, const char *db_id, const char *where, struct error *err)
+/* Reads the question, with stored values if there is a database. */
+static int read_question(struct keyword_run *k, struct triage_reading *r, const char *question, const char *db_id,
+                         const char *where, struct error *err)
 {
-    const struct schema *s = schema_catalog_find(&k->schemas, db_id, where, err);
+    struct tag_database *d = tag_databases_find(&k->databases, db_id, where, err);
+    struct tag_source *source = d && d->path ? tag_database_source(&k->databases, d, err) : NULL;
+    struct tag_matches matches = { 0 };
+    struct tag_question q = { 0 };
+    static const struct tag_value none;
 
-    if (!s || (k->db_id && strcmp(k->db_id, db_id) == 0))
-        return s ? 0 : -1;
-    close_schema(k);
-    triage_names_init(&k->names, s);
-    if (k->schemas.db && (!(k->path = db_path(k->schemas.db, db_id, err)) ||
-                          tag_source_open(&k->values, s, k->path, (int64_t)VALUE_MIB << 20, err)))
+    if (!d || (d->path && !source))
         return -1;
-    k->db_id = xstrdup(db_id);
+    read_names(k, d->schema);
+    if (source)
+        q = tag_source_ask(source, question, &matches);
+    triage_read(r, question, &k->names, q.values ? q.values : source ? &none : NULL, q.n_values);
+    tag_matches_release(&matches);
+    tag_databases_trim(&k->databases);
     return 0;
 }
 
@@ -184,21 +187,14 @@ static int keywords_line(void *user, json_t *record, json_t *line, const char *w
 {
     struct keyword_run *k = user;
 
-    schema_catalog_name(&k->schemas, record);
+    schema_catalog_name(&k->databases.schemas, record);
     const char *question = json_get_string(record, "question", where, bad);
     const char *db_id = question ? json_get_string(record, "db_id", where, bad) : NULL;
-    struct tag_matches matches = { 0 };
     struct triage_reading r;
     double confidence;
 
-    if (!db_id || open_schema(k, db_id, where, bad))
+    if (!db_id || read_question(k, &r, question, db_id, where, bad))
         return -1;
-    struct tag_question q = { 0 };
-    if (k->path)
-        q = tag_source_ask(&k->values, question, &matches);
-    static const struct tag_value none;
-    triage_read(&r, question, &k->names, q.values ? q.values : k->path ? &none : NULL, q.n_values);
-    tag_matches_release(&matches);
     enum triage_class class = triage_by_keywords(&r, &confidence);
     char *sentence = triage_sentence(&r, class, question);
     json_t *fields =
@@ -211,6 +207,8 @@ static int keywords_line(void *user, json_t *record, json_t *line, const char *w
     return 0;
 }
 
+enum { VALUE_MIB = 512 };
+
 static enum exit_code run_keywords(const struct call *call, struct error *err)
 {
     const struct keywords_arguments *a = call->options;
@@ -219,12 +217,12 @@ static enum exit_code run_keywords(const struct call *call, struct error *err)
 
     if (!a->schema == !a->db)
         return usage_error(err, "expected either --schema or --db");
-    int rc = schema_catalog_open(&k.schemas, a->schema, a->db, err);
+    int rc = tag_databases_open(&k.databases, a->schema, a->db, (int64_t)VALUE_MIB << 20, err);
     if (rc == 0)
         rc =
             records_to_lines(call->operands[0], a->format_in, &a->shard.range, a->out, keywords_line, &k, &counts, err);
-    close_schema(&k);
-    schema_catalog_close(&k.schemas);
+    triage_names_release(&k.names);
+    tag_databases_close(&k.databases);
     for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
         log_info("%lld %s", (long long)k.of_class[c], triage_class_name((enum triage_class)c));
     return job_exit_code(rc, counts.failed, err);

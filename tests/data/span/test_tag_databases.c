@@ -1,5 +1,5 @@
 /* Indexes of several databases: the least recently used are dropped, the newest stays, and all can be read again. */
-#include "infer/tag/tagger.h"
+#include "data/span/tag_databases.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>
