@@ -7,8 +7,8 @@ questions are; the other databases, and Spider's dev questions on the other data
 
 fit prints the table of weights for data/clarify/auto_choice.c.  --drop leaves features out, to see what each brings.
 measure prints the execution accuracy of the first candidate, of the vote by execution signature, and of --auto P with
-questions per dialogue.  "vote P" asks where no statement has the share P of the votes: clarify --confidence P.  Intervals
-are 95 % of a bootstrap over databases.
+questions per dialogue.  "vote P" asks where no statement has the share P of the votes: clarify --confidence P.  It prints
+the share of dialogues that are left to a person at equal accuracy too.  Intervals are 95 % of a bootstrap over databases.
 
 usage: auto.py make|fit|measure BIN_DIR SHARED_DATA [--out DIR] [--drop FEATURE,...]
 """
@@ -413,6 +413,91 @@ def calibration(rows, probabilities):
     return sum(abs(sum(b)) for b in bins) / len(rows)
 
 
+# --- The share left to a person at equal accuracy ---
+
+def first_probability(x):
+    return x["weights"][first_of(x)]
+
+
+METHODS = {"auto": (lambda x: max(g["p"] for g in x["groups"]), chosen_is_right),
+           "vote": (lambda x: max(votes(x)), vote_is_right),
+           "first candidate": (first_probability, first_is_right)}
+SHARES = 0, .1, .2, .3, .4, .5, .6
+WAYS = .25, .5, .75
+
+
+class Deferral:
+    """Dialogues of --auto 1, in which the user is asked wherever a question is worth it.  A method chooses alone where it
+    is sure, and leaves the dialogues with the smallest confidence to the user.  Dialogues of one confidence are left in
+    random order: each has the mean of their gains.  Dialogues without a question are nobody's to answer."""
+    def __init__(self, rows, method):
+        confidence, right = METHODS[method]
+        self.bases = sorted({x["base"] for x in rows})
+        number = {b: i for i, b in enumerate(self.bases)}
+        self.base = numpy.array([number[x["base"]] for x in rows])
+        self.asks = numpy.array([x["questions"] > 0 for x in rows])
+        self.confidence = numpy.array([round(confidence(x), 6) for x in rows])
+        self.alone = numpy.array([float(right(x)) for x in rows])
+        self.asked = numpy.where(self.asks, [float(x["match"]) for x in rows], self.alone)
+
+    def curve(self, weights):
+        """Shares left, in ascending order, and accuracies.  weights: number of times that each dialogue counts."""
+        n = weights.sum()
+        order = numpy.argsort(self.confidence, kind="stable")
+        order = order[self.asks[order] & (weights[order] > 0)]
+        own = weights[order]
+        _, tie = numpy.unique(self.confidence[order], return_inverse=True)
+        gains = numpy.bincount(tie, own * (self.asked - self.alone)[order])
+        sizes = numpy.bincount(tie, own)
+        shares = numpy.concatenate([[0], numpy.cumsum(sizes)]) / n
+        return shares, (numpy.concatenate([[0], numpy.cumsum(gains)]) + weights @ self.alone) / n
+
+
+def share_at(shares, accuracies, target):
+    """The smallest share with that accuracy, between two points by a line.  Some users' answers are worse than the choice:
+    the accuracy may fall again."""
+    k = int(numpy.argmax(accuracies >= target - 1e-9))
+    if k == 0:
+        return 0.0 if accuracies[0] >= target - 1e-9 else float("nan")
+    a, b = accuracies[k - 1], accuracies[k]
+    return float(shares[k - 1] + (target - a) / (b - a) * (shares[k] - shares[k - 1]))
+
+
+def shares_left(methods, weights):
+    """The shares [method][way] that reach the accuracy on a part of the way from the vote alone to all questions."""
+    curves = {name: d.curve(weights) for name, d in methods.items()}
+    alone, asked = (curves["vote"][1][i] for i in (0, -1))
+    targets = [alone + way * (asked - alone) for way in WAYS]
+    return {name: [share_at(*c, t) for t in targets] for name, c in curves.items()}, targets
+
+
+def between(values):
+    values = sorted(v for v in values if not math.isnan(v))
+    return "[%.3f, %.3f]" % (values[len(values) // 40], values[-1 - len(values) // 40]) if values else "[]"
+
+
+def report_deferral(name, rows):
+    methods = {m: Deferral(rows, m) for m in METHODS}
+    whole = numpy.ones(len(rows))
+    print("\n%s: accuracy by the share left to a person" % name)
+    print("  %-16s %s   all: %.3f" % ("", "  ".join("%5.2f" % s for s in SHARES), methods["vote"].asks.mean()))
+    for m, d in methods.items():
+        shares, accuracies = d.curve(whole)
+        print("  %-16s %s   %10.3f" % (m, "  ".join("%.3f" % numpy.interp(s, shares, accuracies) for s in SHARES),
+                                       accuracies[-1]))
+    left, targets = shares_left(methods, whole)
+    rng = numpy.random.default_rng(1)
+    base, n = methods["vote"].base, len(methods["vote"].bases)
+    drawn = [shares_left(methods, numpy.bincount(rng.integers(0, n, n), minlength=n)[base].astype(float))[0]
+             for _ in range(1000)]
+    for i, way in enumerate(WAYS):
+        print("  accuracy %.3f, %.2f of the way from the vote to all questions: share left (nan: never) %s" % (
+            targets[i], way, ", ".join("%s %.3f" % (m, left[m][i]) for m in METHODS)))
+        for m in ("vote", "first candidate"):
+            print("    auto less %-16s %+.3f %s" % (m, left["auto"][i] - left[m][i],
+                                                   between([x["auto"][i] - x[m][i] for x in drawn])))
+
+
 def report(name, by):
     chosen = by["auto 0"]
     print("\n%s: %d dialogues, %d databases; coverage %s; ECE of --auto %.3f, of the votes %.3f" % (
@@ -428,12 +513,13 @@ def report(name, by):
 def measure():
     results = {family: {} for family in ("ambiqt", "dfpl", "ambrosia", "spider")}
     for how, option, level in (("auto", "--auto", "0"), ("auto", "--auto", "0.7"), ("vote", "--confidence", "0.7"),
-                               ("auto", "--auto", "0.9"), ("vote", "--confidence", "0.9")):
+                               ("auto", "--auto", "0.9"), ("vote", "--confidence", "0.9"), ("auto", "--auto", "1")):
         for family, by in results.items():
             by[how + " " + level] = [x for name in SOURCES if name.startswith(family)
                                      for x in dialogues(name, "test", option, level)]
     for family, by in results.items():
         report(family, by)
+        report_deferral(family, by["auto 1"])
 
 
 {"make": make, "fit": fit_weights, "measure": measure}[a.step]()
