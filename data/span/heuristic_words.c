@@ -1,6 +1,7 @@
 #include "data/span/heuristic_words.h"
 
 #include "data/span/heuristic.h"
+#include "data/span/measure_unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -196,29 +197,6 @@ static const char *const beyond[] = { "above",  "below", "better", "earlier", "f
                                       "over",   "under", "up",     "worse",   "younger", NULL };
 static const char *const year_names[] = { "date", "season", "year", "yr", NULL };
 
-/* Stems of units, and of names of columns measured in them. */
-static const struct unit {
-    const char *const *units, *const *names;
-} units[] = {
-    { (const char *const[]){ "kg", "kilo", "kilogram", "g", "gram", "lb", "pound", "ton", "tonne", "ounce", "oz",
-                             NULL },
-      (const char *const[]){ "weight", "mass", "kg", "kilogram", "gram", "lb", "pound", "ton", "tonne", "ounce", "oz",
-                             NULL } },
-    { (const char *const[]){ "km", "kilometer", "kilometre", "m", "meter", "metre", "cm", "centimeter", "mm", "mile",
-                             "foot", "feet", "ft", "inch", "inche", NULL },
-      (const char *const[]){ "length", "distance", "height", "width", "depth", "altitude", "elevation", "km", "meter",
-                             "cm", "mm", "mile", "feet", "ft", "inch", NULL } },
-    { (const char *const[]){ "dollar", "usd", "eur", "euro", "gbp", "yen", "cent", NULL },
-      (const char *const[]){ "price", "cost", "amount", "total", "salary", "revenue", "budget", "fee", "income",
-                             "payment", "wage", "balance", "dollar", "usd", "eur", "euro", "gbp", NULL } },
-    { (const char *const[]){ "percent", NULL }, (const char *const[]){ "percent", "percentage", "pct", "rate", "share",
-                                                                       "discount", "ratio", "tax", "margin", NULL } },
-    { (const char *const[]){ "second", "minute", "min", "hour", "day", "week", "month", "year", NULL },
-      (const char *const[]){ "duration", "runtime", "second", "minute", "hour", "day", "week", "month", "age", NULL } },
-    { (const char *const[]){ "liter", "litre", "ml", "gallon", NULL },
-      (const char *const[]){ "volume", "liter", "litre", "ml", "gallon", NULL } },
-};
-
 static bool is_in(const char *const *list, const char *stem)
 {
     for (; *list; list++)
@@ -236,7 +214,7 @@ struct number_place {
     bool count;        /* "the top 5" */
     bool dated;        /* "in 2023" */
     bool counts;       /* a word after it is counted */
-    const struct unit *unit;
+    const struct measure_unit *unit;
     int behind; /* the first word after it and its unit */
 };
 
@@ -333,26 +311,6 @@ static void read_before(struct number_place *p, const struct heuristic_words *w)
     }
 }
 
-static const struct unit *unit_of(const struct number_place *p, const struct heuristic_words *w, int *words)
-{
-    const char *stem = word_at(w, p->last + 1) ? w->words.words[p->last + 1].stem : "";
-    const struct spoken_word *last = &w->words.words[p->last];
-    char attached[SPOKEN_STEM] = "";
-
-    if (last->to > p->number->to) /* "50kg" is one word */
-        snprintf(attached, sizeof attached, "%.*s", last->to - p->number->to, w->q->question + p->number->to);
-    for (int i = 0; i < ARRAY_LEN(units); i++) {
-        *words = !attached[0] && is_in(units[i].units, stem);
-        if (*words || (attached[0] && is_in(units[i].units, attached)))
-            return &units[i];
-        bool sign = (p->number->money && is_in(units[i].units, "dollar")) ||
-                    (p->number->percent && is_in(units[i].units, "percent"));
-        if (sign)
-            return &units[i];
-    }
-    return NULL;
-}
-
 /* Superlatives mark counts: "the 3 youngest". */
 static bool is_superlative(const char *stem)
 {
@@ -366,7 +324,7 @@ static void read_behind(struct number_place *p, const struct heuristic_words *w)
 {
     int words = 0;
 
-    p->unit = unit_of(p, w, &words);
+    p->unit = measure_unit_of(p->number, w->q->question, &w->words, p->last, &words);
     p->behind = p->last + 1 + words;
     const struct spoken_word *next = word_at(w, p->behind), *after = word_at(w, p->behind + 1);
     p->limit |= next && after && strcmp(next->stem, "or") == 0 && is_in(beyond, after->stem);
@@ -574,10 +532,10 @@ static struct number_choice choose_by_unit(const struct heuristic_words *w, cons
     struct number_choice best = { -1, 0 };
 
     for (int c = 0; c < w->q->n_columns && least == TABLE_UNNAMED; c++)
-        if (has_word(&w->names[c], p->unit->names) && heuristic_table_rank(w, c, p->first, p->last) >= TABLE_NAMED)
+        if (measure_unit_names(p->unit, &w->names[c]) && heuristic_table_rank(w, c, p->first, p->last) >= TABLE_NAMED)
             least = TABLE_NAMED;
     for (int c = 0; c < w->q->n_columns; c++)
-        if (has_word(&w->names[c], p->unit->names) && holder_of(p, c) &&
+        if (measure_unit_names(p->unit, &w->names[c]) && holder_of(p, c) &&
             heuristic_table_rank(w, c, p->first, p->last) >= least)
             choose(&best, w, c, PART_LIKENESS + hint_score(w, p, c));
     return best;
