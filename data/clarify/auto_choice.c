@@ -1,8 +1,8 @@
 #include "data/clarify/auto_choice.h"
 
 #include "data/base/text_fold.h"
+#include "data/clarify/column_fit.h"
 #include "data/schema/mention.h"
-#include "data/span/number_match.h"
 #include "data/span/value_match.h"
 #include "data/synth/sql_edit.h"
 
@@ -16,40 +16,41 @@
  * bench/auto.py fitted the weights on 2026-11-27, on 3,475 dialogues.  Four sources have the same total weight.  The
  * first are the published predictions of ChatGPT, LogicalBeam and T5-3B on AmbiQT's types J and P.  The others are
  * DFPL's predictions, AMBROSIA's gold interpretations, and mutated statements of Spider's training questions.  One half
- * of the databases of the first three was used.  The log loss, cross-validated by database, is 0.695 nats; with the
- * votes alone it is 0.772.
+ * of the databases of the first three was used.  time_unmet and unit_unmet are rare, and share the weight of
+ * number_ignored.  The log loss, cross-validated by database, is 0.694 nats; with the votes alone it is 0.772.
  */
 static const struct {
     const char *name;
     double weight;
     const char *sentence; /* about the group with more of the feature */
 } features[AUTO_FEATURES] = {
-    [AUTO_VOTE] = { "vote", 1.411, "has %s of the votes" },
-    [AUTO_NUMBER_IGNORED] = { "number_ignored", -1.433, "ignores the number %s" },
-    [AUTO_QUOTE_IGNORED] = { "quote_ignored", -0.491, "ignores the quoted text %s" },
-    [AUTO_VALUE_IGNORED] = { "value_ignored", -0.417, "ignores the value %s" },
-    [AUTO_VALUE_ABSENT] = { "value_absent", -1.672, "looks for %s in a column that lacks it" },
-    [AUTO_DISTINCT_UNSAID] = { "distinct_unsaid", -0.548, "removes duplicates, which the question does not ask for" },
+    [AUTO_VOTE] = { "vote", 1.407, "has %s of the votes" },
+    [AUTO_NUMBER_IGNORED] = { "number_ignored", -1.460, "ignores the number %s" },
+    [AUTO_QUOTE_IGNORED] = { "quote_ignored", -0.471, "ignores the quoted text %s" },
+    [AUTO_VALUE_IGNORED] = { "value_ignored", -0.505, "ignores the value %s" },
+    [AUTO_VALUE_ABSENT] = { "value_absent", -1.656, "looks for %s in a column that lacks it" },
+    [AUTO_TIME_UNMET] = { "time_unmet", -1.460, "has no condition on a date or year" },
+    [AUTO_UNIT_UNMET] = { "unit_unmet", -1.460, "compares %s with a column of another unit" },
+    [AUTO_DISTINCT_UNSAID] = { "distinct_unsaid", -0.549, "removes duplicates, which the question does not ask for" },
     [AUTO_AVERAGE_UNSAID] = { "average_unsaid", -0.716, "has an average, which the question does not ask for" },
-    [AUTO_NAMED_IGNORED] = { "named_ignored", -0.647, "does not use %s, which the question names" },
-    [AUTO_UNNAMED] = { "unnamed", -0.454, "uses %s, which the question does not name" },
-    [AUTO_OUTPUT_UNSAID] = { "output_unsaid", -0.410, "shows %s, which the question does not name" },
-    [AUTO_EXTRA_OUTPUTS] = { "extra_outputs", -0.463, "shows more columns" },
-    [AUTO_FAILS] = { "fails", -1.977, "does not run" },
-    [AUTO_REPAIRED] = { "repaired", 1.097, "is a repaired statement" },
+    [AUTO_NAMED_IGNORED] = { "named_ignored", -0.646, "does not use %s, which the question names" },
+    [AUTO_UNNAMED] = { "unnamed", -0.462, "uses %s, which the question does not name" },
+    [AUTO_OUTPUT_UNSAID] = { "output_unsaid", -0.399, "shows %s, which the question does not name" },
+    [AUTO_EXTRA_OUTPUTS] = { "extra_outputs", -0.464, "shows more columns" },
+    [AUTO_FAILS] = { "fails", -1.991, "does not run" },
+    [AUTO_REPAIRED] = { "repaired", 1.080, "is a repaired statement" },
 };
 /* Constant, factor of the logarithm of the number of groups, factor of the largest vote. */
-static const double none_weights[3] = { -1.563, -0.241, -0.922 };
+static const double none_weights[3] = { -1.574, -0.244, -0.908 };
 
 /* --- The question --- */
 
-enum { NUMBERS_MAX = 16, WORD_BYTES = 4 * TEXT_FOLD_CODES };
+enum { WORD_BYTES = 4 * TEXT_FOLD_CODES };
 
 struct question_text {
     const struct auto_question *q;
     char words[WORD_BYTES + 2]; /* folded, with one blank before, between and after the words */
-    struct said_number numbers[NUMBERS_MAX];
-    int n_numbers;
+    struct fit_question fit;
     struct quoted quoted;
     float *mentions; /* [elements][ELEMENT_MENTIONS] */
 };
@@ -90,13 +91,11 @@ static bool read_words(char words[WORD_BYTES + 2], const char *text, size_t n)
 static void read_question(struct question_text *a, const struct auto_question *q)
 {
     const struct schema *s = q->schema;
-    int at = 0;
 
     *a = (struct question_text){ .q = q };
     read_words(a->words, q->text, strlen(q->text));
     quoted_read(&a->quoted, q->text);
-    while (a->n_numbers < NUMBERS_MAX && number_read_next(&a->numbers[a->n_numbers], q->text, &at))
-        a->n_numbers++;
+    fit_question_read(&a->fit, q->text);
     a->mentions = xcalloc((size_t)(s->n_tables + s->n_columns) * ELEMENT_MENTIONS + 1, sizeof *a->mentions);
     mention_elements(s, NULL, q->text, a->mentions);
 }
@@ -122,6 +121,7 @@ struct literal {
     const char *text;
     bool number;
     int column; /* equated with it; -1: none */
+    int beside; /* column in an expression that is compared with it; -1: none */
 };
 
 struct read_statement {
@@ -130,6 +130,7 @@ struct read_statement {
     bool distinct, average;
     bool *uses;  /* [elements] */
     bool *shows; /* [columns] in the outermost SELECT */
+    bool *tests; /* [columns] in WHERE and HAVING */
     int outputs;
     struct literal literals[LITERALS_MAX];
     int n_literals;
@@ -142,18 +143,50 @@ static void note_literal(struct read_statement *s, const struct sql_expr *e)
     if ((number && !strchr("0123456789.", e->text[0])) || s->n_literals == LITERALS_MAX)
         return;
     s->literals[s->n_literals++] =
-        (struct literal){ .expr = e, .text = strings_keep(s->words, e->text), .number = number, .column = -1 };
+        (struct literal){ e, strings_keep(s->words, e->text), number, .column = -1, .beside = -1 };
 }
 
-/* Notes the column that a literal is equated with. */
-static void note_column(struct read_statement *s, const struct sql_expr *column, const struct sql_expr *value)
+/* The only column of an expression such as avg(price) or strftime('%Y', day); -1: none, or several. */
+static int column_in(const struct sql_expr *e)
 {
-    if (!column || column->kind != SQL_EXPR_COLUMN || column->column < 0)
-        return;
-    for (; value; value = value->next)
+    int found = -1;
+
+    if (!e)
+        return -1;
+    if (e->kind == SQL_EXPR_COLUMN)
+        return e->column;
+    if (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_COLLATE || e->kind == SQL_EXPR_UNARY)
+        return column_in(e->left);
+    if (e->kind != SQL_EXPR_CALL || strcasecmp(e->name.text, "count") == 0)
+        return -1;
+    for (const struct sql_expr *part = e->list; part; part = part->next) {
+        int column = column_in(part);
+        if (column >= 0 && found >= 0)
+            return -1;
+        found = column >= 0 ? column : found;
+    }
+    return found;
+}
+
+/* Notes the column that each literal of a list is compared with. */
+static void note_column(struct read_statement *s, const struct sql_expr *side, const struct sql_expr *value,
+                        bool equated)
+{
+    int column = column_in(side);
+    bool itself = side && side->kind == SQL_EXPR_COLUMN;
+
+    for (; value && column >= 0; value = value->next)
         for (int i = 0; i < s->n_literals; i++)
-            if (s->literals[i].expr == value)
-                s->literals[i].column = column->column;
+            if (s->literals[i].expr == value) {
+                s->literals[i].beside = column;
+                s->literals[i].column = itself && equated ? column : s->literals[i].column;
+            }
+}
+
+static bool is_comparison(enum sql_op op)
+{
+    return op == SQL_EQUAL || op == SQL_NOT_EQUAL || op == SQL_LIKE || op == SQL_GLOB ||
+           (op >= SQL_LESS && op <= SQL_GREATER_EQUAL);
 }
 
 /* Part of sql_walker. */
@@ -167,11 +200,14 @@ static void note_expr(void *context, struct sql_expr *e, struct sql_core *core)
         s->average = s->average || strcasecmp(e->name.text, "avg") == 0;
     } else if (e->kind == SQL_EXPR_STRING || e->kind == SQL_EXPR_LITERAL) {
         note_literal(s, e);
-    } else if (e->kind == SQL_EXPR_BINARY && e->op == SQL_EQUAL) {
-        note_column(s, e->left, e->right);
-        note_column(s, e->right, e->left);
+    } else if (e->kind == SQL_EXPR_BINARY && is_comparison(e->op)) {
+        note_column(s, e->left, e->right, e->op == SQL_EQUAL);
+        note_column(s, e->right, e->left, e->op == SQL_EQUAL);
+    } else if (e->kind == SQL_EXPR_BETWEEN) {
+        note_column(s, e->left, e->right, false);
+        note_column(s, e->left, e->third, false);
     } else if (e->kind == SQL_EXPR_IN) {
-        note_column(s, e->left, e->list);
+        note_column(s, e->left, e->list, true);
     }
 }
 
@@ -191,6 +227,8 @@ static void note_uses(struct read_statement *s, const struct sql_uses *uses, con
         bool shown = u->clause == SQL_SELECT && u->depth == 0 && u->column >= 0;
         if (shown)
             s->shows[u->column] = true;
+        if ((u->clause == SQL_WHERE || u->clause == SQL_HAVING) && u->column >= 0)
+            s->tests[u->column] = true;
         if (u->column < 0)
             s->uses[u->table] = true;
         else if (shown || !schema_column_is_key(schema, u->column))
@@ -198,7 +236,7 @@ static void note_uses(struct read_statement *s, const struct sql_uses *uses, con
     }
 }
 
-/* flags: [elements + columns], all false. */
+/* flags: [elements + 2 columns], all false. */
 static void read_statement(struct read_statement *s, const struct auto_question *q, const char *sql, bool *flags,
                            struct strings *words)
 {
@@ -208,8 +246,9 @@ static void read_statement(struct read_statement *s, const struct auto_question 
     struct sql_uses uses;
     struct error why;
 
-    *s =
-        (struct read_statement){ .words = words, .uses = flags, .shows = flags + schema->n_tables + schema->n_columns };
+    *s = (struct read_statement){ .words = words, .uses = flags };
+    s->shows = flags + schema->n_tables + schema->n_columns;
+    s->tests = s->shows + schema->n_columns;
     struct sql_query *query = sql_parse(q->scratch, sql, &why);
     if (query && sql_resolve(q->scratch, query, schema, &uses, &why) == 0) {
         s->parsed = true;
@@ -235,6 +274,7 @@ struct making {
     int fewest;              /* outputs of a statement */
     struct strings lookups;  /* values that were looked up */
     bool found[LOOKUPS_MAX]; /* [lookups.n] */
+    struct column_fit fit;
 };
 
 static void add(struct making *m, int g, enum auto_feature f, double x, double most, const char *detail)
@@ -278,15 +318,25 @@ static void add_ignored(struct making *m, int g)
     const struct question_text *a = &m->asked;
     struct strings *words = &m->c->words;
 
-    for (int i = 0; i < a->n_numbers; i++)
-        if (!a->numbers[i].ordinal && !carries_number(s, a, &a->numbers[i]))
+    for (int i = 0; i < a->fit.n; i++)
+        if (!a->fit.numbers[i].ordinal && !carries_number(s, a, &a->fit.numbers[i]))
             add(m, g, AUTO_NUMBER_IGNORED, 1, 2,
-                strings_printf(words, "%.*s", a->numbers[i].to - a->numbers[i].from, a->q->text + a->numbers[i].from));
+                strings_printf(words, "%.*s", a->fit.numbers[i].to - a->fit.numbers[i].from,
+                               a->q->text + a->fit.numbers[i].from));
     for (int i = 0; i < a->quoted.n; i++) {
         int from = a->quoted.items[i].from, n = a->quoted.items[i].to - from;
         if (!carries_text(s, a->q->text + from, (size_t)n))
             add(m, g, AUTO_QUOTE_IGNORED, 1, 2, strings_printf(words, "\"%.*s\"", n, a->q->text + from));
     }
+}
+
+/* Whether a text was not seen before, case and punctuation aside. */
+static bool is_new(struct strings *seen, const char *text)
+{
+    char words[WORD_BYTES + 2];
+    int before = seen->n;
+
+    return read_words(words, text, strlen(text)) && strings_add(seen, words) == before;
 }
 
 /* Values that the statements of other groups take from the question. */
@@ -297,9 +347,8 @@ static void add_values_ignored(struct making *m, int g)
     for (int k = 0; k < m->n_read; k++)
         for (int i = 0; k != g && i < m->list[k].n_literals; i++) {
             const struct literal *l = &m->list[k].literals[i];
-            int before = seen.n;
-            if (l->number || !question_has(&m->asked, l->text) || strings_add(&seen, l->text) < before ||
-                carries_text(&m->list[g], l->text, strlen(l->text)))
+            if (l->number || !question_has(&m->asked, l->text) || carries_text(&m->list[g], l->text, strlen(l->text)) ||
+                !is_new(&seen, l->text))
                 continue;
             add(m, g, AUTO_VALUE_IGNORED, 1, 2, strings_printf(&m->c->words, "\"%s\"", l->text));
         }
@@ -341,6 +390,54 @@ static void add_absent(struct making *m, int g)
         const struct literal *l = &s->literals[i];
         if (l->column >= 0 && !column_has(m, l))
             add(m, g, AUTO_VALUE_ABSENT, 1, 2, strings_printf(&m->c->words, l->number ? "%s" : "\"%s\"", l->text));
+    }
+}
+
+/* Whether a condition of the statement tests a column of dates or years. */
+static bool tests_time(struct making *m, const struct read_statement *s)
+{
+    for (int c = 0; c < m->fit.schema->n_columns; c++)
+        if (s->tests[c] && column_fit_times(&m->fit, c))
+            return true;
+    return false;
+}
+
+/* The literal of a number of the question that is compared with a column, or NULL. */
+static const struct literal *literal_of(const struct read_statement *s, const struct said_number *n)
+{
+    for (int i = 0; i < s->n_literals; i++)
+        if (s->literals[i].beside >= 0 && strtod(s->literals[i].text, NULL) == n->value.real)
+            return &s->literals[i];
+    return NULL;
+}
+
+/* Whether the number is compared with a column of its unit. */
+static bool measures(struct making *m, const struct read_statement *s, int number)
+{
+    const struct literal *l = literal_of(s, &m->asked.fit.numbers[number]);
+    return l && column_fit_measures(&m->fit, l->beside, m->asked.fit.units[number]);
+}
+
+/* Notes the statements without a condition on times, or on columns of a unit, if another one has it. */
+static void add_unmet(struct making *m)
+{
+    const struct fit_question *fit = &m->asked.fit;
+    bool met = false;
+
+    for (int g = 0; g < m->n_read && fit->time; g++)
+        met = met || tests_time(m, &m->list[g]);
+    for (int g = 0; g < m->n_read && met; g++)
+        if (m->list[g].parsed && !tests_time(m, &m->list[g]))
+            add(m, g, AUTO_TIME_UNMET, 1, 1, NULL);
+    for (int i = 0; i < fit->n; i++) {
+        met = false;
+        for (int g = 0; g < m->n_read && fit->units[i]; g++)
+            met = met || measures(m, &m->list[g], i);
+        for (int g = 0; g < m->n_read && met; g++) {
+            const struct literal *l = literal_of(&m->list[g], &fit->numbers[i]);
+            if (l && !column_fit_measures(&m->fit, l->beside, fit->units[i]))
+                add(m, g, AUTO_UNIT_UNMET, 1, 2, l->text);
+        }
     }
 }
 
@@ -433,6 +530,7 @@ static void compare_statements(struct making *m)
 static void make_features(struct making *m)
 {
     compare_statements(m);
+    add_unmet(m);
     for (int g = 0; g < m->c->n; g++) {
         add_votes(m, g);
         if (g >= m->n_read || !m->list[g].parsed)
@@ -485,7 +583,7 @@ void auto_choice_make(struct auto_choice *c, const struct auto_question *q, cons
 {
     struct making m = { .c = c, .groups = groups, .n_read = n < READ_MAX ? n : READ_MAX };
     size_t elements = (size_t)(q->schema->n_tables + q->schema->n_columns),
-           flags = elements + (size_t)q->schema->n_columns;
+           flags = elements + 2 * (size_t)q->schema->n_columns;
     bool *memory = xcalloc((size_t)m.n_read * flags + elements + 1, 1);
 
     CHECK(n > 0, "%d groups", n);
@@ -496,10 +594,12 @@ void auto_choice_make(struct auto_choice *c, const struct auto_question *q, cons
     m.list = xcalloc((size_t)m.n_read, sizeof *m.list);
     m.common = memory + (size_t)m.n_read * flags;
     read_question(&m.asked, q);
+    column_fit_open(&m.fit, q->schema, q->db);
     for (int g = 0; g < m.n_read; g++)
         read_statement(&m.list[g], q, groups[g].sql, memory + (size_t)g * flags, &c->words);
     make_features(&m);
     choose(c);
+    column_fit_close(&m.fit);
     strings_release(&m.lookups);
     free(m.asked.mentions);
     free(m.list);

@@ -29,6 +29,8 @@ enum auto_feature {
     AUTO_QUOTE_IGNORED,   /* quoted texts of the question without a literal, at most 2 */
     AUTO_VALUE_IGNORED,   /* values of the question that other statements use, at most 2 */
     AUTO_VALUE_ABSENT,    /* values compared with a column that lacks them, at most 2 */
+    AUTO_TIME_UNMET,      /* 1: the question says a time, and only other statements test a column of times */
+    AUTO_UNIT_UNMET,      /* numbers that only other statements compare with a column of their unit, at most 2 */
     AUTO_DISTINCT_UNSAID, /* 1: DISTINCT, and the question does not say "different" or the like */
     AUTO_AVERAGE_UNSAID,  /* 1: AVG, and the question does not say "average" or "mean" */
     AUTO_NAMED_IGNORED,   /* distinguishing tables and columns that the question names, unused, at most 3 */

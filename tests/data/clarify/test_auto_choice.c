@@ -20,10 +20,11 @@ static int set_up(void **state)
     static const char script[] =
         "CREATE TABLE singer (singer_id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INT, birth_place TEXT);"
         "CREATE TABLE song (song_id INTEGER PRIMARY KEY, title TEXT, singer_id INT REFERENCES singer(singer_id),"
-        " sales INT);"
+        " sales INT, seconds INT, released TEXT);"
         "INSERT INTO singer VALUES (1, 'Ida', 'France', 30, 'Norway'), (2, 'Ole', 'Norway', 40, 'France'),"
         " (3, 'Ann', 'Norway', 22, 'Peru');"
-        "INSERT INTO song VALUES (11, 'Rain', 1, 5), (12, 'Sun', 2, 7), (13, 'Fog', 1, 9);";
+        "INSERT INTO song VALUES (11, 'Rain', 1, 5, 180, '2018-05-01'), (12, 'Sun', 2, 7, 200, '2019-02-11'),"
+        " (13, 'Fog', 1, 9, 95, '2019-12-30');";
     struct error err;
     int rc = sql_world_set_up(state, sizeof(struct world), script);
     struct world *w = *state;
@@ -86,10 +87,41 @@ static const struct {
       { "SELECT name FROM singer WHERE country = 'Norway'", "SELECT name FROM singer" },
       "value_ignored",
       { 0, 1 } },
+    { "Singers from Norway",
+      { "SELECT name FROM singer", "SELECT name FROM singer WHERE country = 'Norway'",
+        "SELECT age FROM singer WHERE country = 'norway'" },
+      "value_ignored",
+      { 1, 0 } },
     { "Singers from Peru",
       { "SELECT name FROM singer WHERE country = 'Peru'", "SELECT name FROM singer WHERE birth_place = 'Peru'" },
       "value_absent",
       { 1, 0 } },
+    { "Songs released in 2019",
+      { "SELECT title FROM song WHERE sales > 2019", "SELECT title FROM song WHERE released LIKE '2019%'" },
+      "time_unmet",
+      { 1, 0 } },
+    { "Songs of last year",
+      { "SELECT title FROM song WHERE strftime('%Y', released) = strftime('%Y', 'now')", "SELECT title FROM song" },
+      "time_unmet",
+      { 0, 1 } },
+    { "Songs with 2019 sales",
+      { "SELECT title FROM song WHERE sales = 2019", "SELECT title FROM song WHERE released LIKE '2019%'" },
+      "time_unmet",
+      { 0, 0 } },
+    { "Songs longer than 190 seconds",
+      { "SELECT title FROM song WHERE sales > 190", "SELECT title FROM song WHERE seconds > 190" },
+      "unit_unmet",
+      { 1, 0 } },
+    { "Singers whose songs are longer than 190 seconds on average",
+      { "SELECT singer_id FROM song GROUP BY 1 HAVING avg(seconds) > 190",
+        "SELECT singer_id FROM song GROUP BY 1 HAVING count(*) > 190",
+        "SELECT singer_id FROM song GROUP BY 1 HAVING sum(sales) BETWEEN 190 AND 200" },
+      "unit_unmet",
+      { 0, 0 } },
+    { "Songs of more than 190 kg",
+      { "SELECT title FROM song WHERE sales > 190", "SELECT title FROM song WHERE seconds > 190" },
+      "unit_unmet",
+      { 0, 0 } },
     { "Countries",
       { "SELECT DISTINCT country FROM singer", "SELECT country FROM singer" },
       "distinct_unsaid",
@@ -144,6 +176,12 @@ static void test_known_choices(void **state)
         { "Titles of songs with more than 6 sales",
           { "SELECT title FROM song WHERE sales > 6", "SELECT title FROM song" },
           "ignores the number 6" },
+        { "Titles of songs that were released in 2019",
+          { "SELECT title FROM song WHERE released LIKE '2019%'", "SELECT title FROM song WHERE sales > 2019" },
+          "the next one has no condition on a date or year" },
+        { "Songs longer than 190 seconds",
+          { "SELECT title FROM song WHERE seconds > 190", "SELECT title FROM song WHERE sales > 190" },
+          "the next one compares 190 with a column of another unit" },
         { "List the age of each singer.", { "SELECT age FROM singer", "SELECT name FROM singer" }, "name" },
         { "Name of each singer", { "SELECT name FROM singer", "SELECT * FROM singer" }, "more columns" },
         { "Name of each singer", { "SELECT name FROM singer", "SELECT nosuch FROM singer" }, "does not run" },
