@@ -19,9 +19,10 @@ FIELDS = ["date", "commit", "hardware", "load", "data", "command", "metric", "va
 REQUIRED = ["date", "hardware", "data", "command", "metric", "value", "unit"]
 LOADS = ["idle", "other work"]
 # The ratio of these units is baseline / value, so that a ratio above 1 is always in favour of ambit.
-LOWER_IS_BETTER = {"s", "ms", "us", "MiB", "ECE", "flagged", "questions", "false alarms per 100", "risk"}
+LOWER_IS_BETTER = {"s", "ms", "us", "MiB", "ECE", "flagged", "questions", "false alarms per 100", "risk",
+                   "share left"}
 # The metric itself says what these units mean, so the table leaves them out.
-SILENT = {"AP", "AUC", "ECE", "F1", "risk", "recall", "share", "accuracy", "flagged"}
+SILENT = {"AP", "AUC", "ECE", "F1", "risk", "recall", "share", "share left", "accuracy", "flagged"}
 COLUMNS, LINES = 120, 80
 
 INDEX = """# Results
