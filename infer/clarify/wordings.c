@@ -2,7 +2,6 @@
 
 #include "data/base/log.h"
 #include "data/base/records.h"
-#include "data/base/stop.h"
 #include "data/prompt/loose_json.h"
 #include "data/prompt/model_output.h"
 
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUESTION_BYTES = 500, OBJECTS_MAX = 16, KNOWN_MAX = 1024 };
+enum { QUESTION_BYTES = 500, OBJECTS_MAX = 16 };
 
 static const char task[] =
     "A program asks a person what a question to a database means. Write its clarifying question again, in plain and "
@@ -23,20 +22,20 @@ static const char form[] =
 
 int wordings_open(struct wordings *w, const char *path, const struct wording_model *model, struct error *err)
 {
-    *w = (struct wordings){ .path = path, .model = *model };
+    *w = (struct wordings){ .path = path, .memo = { .model = *model } };
     return path ? query_answers_open(&w->answers, path, err) : 0;
 }
 
 struct wordings *wordings_or_none(struct wordings *w)
 {
-    return w->path || w->model.complete ? w : NULL;
+    return w->path || w->memo.model.complete ? w : NULL;
 }
 
 void wordings_close(struct wordings *w)
 {
     query_answers_release(&w->answers);
     strings_release(&w->ids);
-    json_decref(w->known);
+    model_memo_release(&w->memo);
     *w = (struct wordings){ 0 };
 }
 
@@ -95,9 +94,8 @@ static json_t *prompt_of(const struct worded_question *q, const char *asked)
         fprintf(f, "%d. %s\n", i + 1, q->words.names[i]);
     fputs(form, f);
     CHECK(fclose(f) == 0, "no memory for a prompt");
-    json_t *o = json_pack("{s:s, s:[{s:s, s:s}]}", "id", q->id, "messages", "role", "user", "content", text);
+    json_t *o = model_memo_prompt(q->id, text);
     free(text);
-    CHECK(o, "a prompt that is not UTF-8");
     return o;
 }
 
@@ -239,60 +237,21 @@ static const char *find(struct wordings *w, const struct worded_question *q)
     return texts && texts->n ? texts->items[0] : NULL;
 }
 
-static const char *content_of(const json_t *prompt)
-{
-    const json_t *message = json_array_get(json_object_get(prompt, "messages"), 0);
-    return json_string_value(json_object_get(message, "content"));
-}
-
-/* Completes n prompts and remembers the completions.  A server that fails is not an error. */
-static int complete(struct wordings *w, json_t *const *prompts, int n, struct error *err)
-{
-    char **texts = xcalloc((size_t)n + 1, sizeof *texts);
-    struct error why = { 0 };
-    int rc = n ? w->model.complete(w->model.self, prompts, n, texts, &why) : 0;
-
-    for (int i = 0; i < n; i++) {
-        if (rc == 0 && texts[i])
-            json_object_set_new(w->known, content_of(prompts[i]), json_string(texts[i]));
-        free(texts[i]);
-    }
-    free(texts);
-    if (rc > 0 && stop_requested())
-        return error_set(err, stop_exit_code(), "interrupted");
-    if (rc < 0 && w->model.remote) {
-        log_warn("%s: the questions keep the words of the template", why.text);
-        w->lost = true;
-    } else if (rc < 0) {
-        *err = why;
-    }
-    return rc < 0 && !w->model.remote ? -1 : 0;
-}
-
 /* Asks the model about the questions whose completions are not known. */
 static int ask_model(struct wordings *w, struct clarify_case *c, const json_t *record,
                      const struct worded_question *list, int n, struct error *err)
 {
-    json_t **prompts = xcalloc((size_t)n + 1, sizeof *prompts), **unknown = xcalloc((size_t)n + 1, sizeof *unknown);
-    int n_unknown = 0;
+    json_t **prompts = xcalloc((size_t)n + 1, sizeof *prompts);
 
-    if (!w->known || json_object_size(w->known) > KNOWN_MAX) {
-        json_decref(w->known);
-        w->known = json_object();
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         prompts[i] = prompt_of(&list[i], question_text(record));
-        if (!json_object_get(w->known, content_of(prompts[i])))
-            unknown[n_unknown++] = prompts[i];
-    }
-    int rc = complete(w, unknown, w->lost ? 0 : n_unknown, err);
+    int rc = model_memo_complete(&w->memo, prompts, n, "the questions keep the words of the template", err);
     for (int i = 0; i < n; i++) {
         if (rc == 0)
-            take(w, c, &list[i], json_string_value(json_object_get(w->known, content_of(prompts[i]))));
+            take(w, c, &list[i], model_memo_find(&w->memo, prompts[i]));
         json_decref(prompts[i]);
     }
     free(prompts);
-    free(unknown);
     return rc;
 }
 
@@ -304,9 +263,9 @@ int wordings_apply(struct wordings *w, struct clarify_case *c, const json_t *rec
 
     struct worded_question *list = questions_of(c, id, &n);
     c->wordings = xcalloc((size_t)c->attributes.n + 1, sizeof *c->wordings);
-    if (w->model.complete)
+    if (w->memo.model.complete)
         rc = ask_model(w, c, record, list, n, err);
-    for (int i = 0; i < n && !w->model.complete; i++)
+    for (int i = 0; i < n && !w->memo.model.complete; i++)
         take(w, c, &list[i], find(w, &list[i]));
     release(list, n);
     return rc;
@@ -326,7 +285,7 @@ void wordings_use(struct question *q, const struct clarify_case *c, const struct
 
 void wordings_tell(const struct wordings *w)
 {
-    if (!w->path && !w->model.complete)
+    if (!w->path && !w->memo.model.complete)
         return;
     log_info("%lld questions in the words of a language model, %lld of the template: %lld completions rejected, %lld "
              "missing",

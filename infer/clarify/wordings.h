@@ -6,22 +6,19 @@
  * and in order.  A model therefore changes how a question sounds, but never its options or their effect.  The
  * template's words are used in all other cases, and when later answers have brought up other options.
  *
- * Completions come from a file, or from a function, which any language model may implement.  Those of a function are
- * remembered, since a dialogue is read again for each turn.  A server that fails is asked no more, with a warning.
+ * Completions come from a file, or from a function, which any language model may implement (model_memo.h).
  */
 #ifndef INFER_CLARIFY_WORDINGS_H
 #define INFER_CLARIFY_WORDINGS_H
 
 #include "data/base/out_file.h"
 #include "data/prompt/interpretation_sql.h"
-#include "infer/clarify/clarify_case.h"
+#include "infer/clarify/model_memo.h"
 
 struct wordings {
     const char *path;             /* of the file of completions; or NULL */
     struct query_answers answers; /* of that file */
-    struct wording_model model;
-    json_t *known;                         /* completions of the model by the text of the prompt */
-    bool lost;                             /* the server has failed */
+    struct model_memo memo;
     struct strings ids;                    /* of the records whose prompts were written */
     int64_t used, rejected, missing, read; /* numbers of wordings; read: of those, from the file */
 };
