@@ -38,6 +38,7 @@ static const struct {
     [AUTO_OUTPUT_UNSAID] = { "output_unsaid", -0.399, "shows %s, which the question does not name" },
     [AUTO_EXTRA_OUTPUTS] = { "extra_outputs", -0.464, "shows more columns" },
     [AUTO_FAILS] = { "fails", -1.991, "does not run" },
+    [AUTO_JUDGED] = { "judged", 1.099, "is the choice of the language model" }, /* log(3), not fitted */
     [AUTO_REPAIRED] = { "repaired", 1.080, "is a repaired statement" },
 };
 /* Constant, factor of the logarithm of the number of groups, factor of the largest vote. */
@@ -562,13 +563,16 @@ static void choose(struct auto_choice *c)
         c->p[g] = score_of(c, g);
         most_voted = fmax(most_voted, c->x[g][AUTO_VOTE]);
     }
-    highest = none = none_weights[0] + none_weights[1] * log(c->n) + none_weights[2] * exp(most_voted);
+    none = none_weights[0] + none_weights[1] * log(c->n) + none_weights[2] * exp(most_voted) +
+           (c->judged_none ? features[AUTO_JUDGED].weight : 0);
+    highest = none;
     for (int g = 0; g < c->n; g++)
         highest = fmax(highest, c->p[g]);
     sum = c->p_none = exp(none - highest);
     for (int g = 0; g < c->n; g++)
         sum += c->p[g] = exp(c->p[g] - highest);
     c->p_none /= sum;
+    c->best = 0;
     c->second = -1;
     for (int g = 0; g < c->n; g++)
         c->p[g] /= sum;
@@ -604,6 +608,15 @@ void auto_choice_make(struct auto_choice *c, const struct auto_question *q, cons
     free(m.asked.mentions);
     free(m.list);
     free(memory);
+}
+
+void auto_choice_judge(struct auto_choice *c, int group)
+{
+    if (group < 0)
+        c->judged_none = true;
+    else
+        c->x[group][AUTO_JUDGED] = 1;
+    choose(c);
 }
 
 void auto_choice_release(struct auto_choice *c)

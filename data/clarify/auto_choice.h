@@ -10,6 +10,7 @@
  *
  * The features of a group may depend on the other groups: a column is distinguishing only if another statement does
  * without it.  The weights are a table that bench/auto.py fits; auto_choice.c states the data.
+ * The weight of a language model's judgement is not fitted: it is that of a judge who is right three times in four.
  *
  * A choice owns its arrays and texts.  Groups, schema and database are borrowed.  No function fails: a statement that
  * cannot be parsed has the features of its votes and rows alone.
@@ -39,6 +40,7 @@ enum auto_feature {
     AUTO_EXTRA_OUTPUTS,   /* columns more than the statement with the fewest, at most 3 */
     AUTO_FAILS,           /* 1: SQLite refuses the statement or a limit stops it */
     AUTO_REPAIRED,        /* 1: a statement that repair.h changed */
+    AUTO_JUDGED,          /* 1: a language model names the statement */
     AUTO_FEATURES
 };
 
@@ -61,6 +63,7 @@ struct auto_choice {
     const char *(*detail)[AUTO_FEATURES]; /* [n] words of question or statement that the feature is about; or NULL */
     double *p;                            /* [n] */
     double p_none;
+    bool judged_none;    /* a language model names no statement */
     int n, best, second; /* second: -1 if there is one group */
     struct strings words;
 };
@@ -68,6 +71,8 @@ struct auto_choice {
 /* Fills the choice among n groups, at least one.  The caller releases it. */
 void auto_choice_make(struct auto_choice *c, const struct auto_question *q, const struct auto_group *groups, int n);
 void auto_choice_release(struct auto_choice *c);
+/* Adds the judgement of a language model, which names a group, or -1 for none of them.  Changes the probabilities. */
+void auto_choice_judge(struct auto_choice *c, int group);
 /* A sentence about the evidence that decides between the two most probable groups.  The choice owns it. */
 const char *auto_choice_why(struct auto_choice *c);
 /* Features of a group that are not 0, by name: a new reference. */

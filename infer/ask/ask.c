@@ -124,6 +124,7 @@ static int simulate_record(struct ask_run *r, const struct asked *k, json_t **li
     if (k->origin == FROM_NOWHERE || k->origin == FROM_ELEMENTS)
         return simulate_choices(r, k, line, where, err);
     clarify_settings_init(&r->settings, &r->q->clarify);
+    r->settings.judge = r->pipeline.context.settings.judge;
     if (!s || schema_catalog_connect(&r->settings.db, schemas, db_id, err))
         return -1;
     r->settings.rules.max_turns = k->gated ? 0 : (int)max_turns;

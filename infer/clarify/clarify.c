@@ -185,6 +185,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
         out_file_open(&out, q->write_wordings ? q->write_wordings : q->out, err))
         goto out;
     c.settings.wordings = wordings_or_none(&c.wordings);
+    c.settings.judge = wordings_judge(&c.wordings);
     c.settings.memory = q->memory ? &c.memory : NULL;
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)

@@ -3,6 +3,7 @@
 #include "data/clarify/auto_choice.h"
 #include "data/clarify/repair.h"
 #include "data/eval/candidate_list.h"
+#include "infer/clarify/choice_judge.h"
 #include "infer/clarify/recall.h"
 #include "infer/clarify/wordings.h"
 
@@ -190,7 +191,8 @@ static json_t *numbers_json(const struct clarify_case *c, int i)
 }
 
 /* Describes a choice, with the groups in the order of the candidates. */
-static json_t *choice_json(struct auto_choice *choice, struct clarify_case *c, const struct auto_group *groups)
+static json_t *choice_json(struct auto_choice *choice, struct clarify_case *c, const struct auto_group *groups,
+                           json_t *judgement)
 {
     const char *why = auto_choice_why(choice), *change = change_of(c, groups[choice->best].sql);
     json_t *list = json_array();
@@ -204,17 +206,26 @@ static json_t *choice_json(struct auto_choice *choice, struct clarify_case *c, c
                                                       numbers_json(c, i), "vote", clarify_rounded(groups[g].vote), "p",
                                                       clarify_rounded(choice->p[g]), "evidence",
                                                       auto_choice_features(choice, g)));
-    return json_pack("{s:o, s:o, s:s, s:o, s:O}", "p", clarify_rounded(choice->p[choice->best]), "none_of_the_above",
-                     clarify_rounded(choice->p_none), "why", why, "groups", list, "repaired", c->repaired);
+    return json_pack("{s:o, s:o, s:s, s:o, s:O, s:O*}", "p", clarify_rounded(choice->p[choice->best]),
+                     "none_of_the_above", clarify_rounded(choice->p_none), "why", why, "groups", list, "repaired",
+                     c->repaired, "judgement", judgement);
+}
+
+/* Whether a language model is at hand, and the choice is not sure enough without it. */
+static bool needs_judge(const struct auto_choice *choice, const struct clarify_settings *settings)
+{
+    return settings->judge && settings->db && choice->n > 1 && choice->p[choice->best] < settings->rules.confidence;
 }
 
 /* Replaces the probabilities of the candidates by those of their evidence. */
-static void weigh(struct clarify_case *c, const char *question, struct exec_db *db, struct arena *scratch)
+static int weigh(struct clarify_case *c, const struct clarify_settings *settings, struct arena *scratch,
+                 struct error *err)
 {
-    const struct auto_question q = { .text = question, .schema = c->schema, .db = db, .scratch = scratch };
+    const struct auto_question q = { .text = c->question, .schema = c->schema, .db = settings->db, .scratch = scratch };
     struct auto_group groups[POSTERIOR_MAX];
     struct auto_choice choice;
-    int same[POSTERIOR_MAX], n = c->prior.n;
+    json_t *judgement = NULL;
+    int same[POSTERIOR_MAX], n = c->prior.n, rc = 0;
 
     for (int i = 0; i < n; i++) {
         same[i] = i;
@@ -224,19 +235,24 @@ static void weigh(struct clarify_case *c, const char *question, struct exec_db *
                                          .repaired = change_of(c, c->sql[i]) != NULL };
     }
     auto_choice_make(&choice, &q, groups, n);
+    if (needs_judge(&choice, settings))
+        rc = judge_choice(&judgement, settings->judge, &choice, c->question, groups, err);
     memcpy(c->p, choice.p, (size_t)n * sizeof *c->p);
     c->prior.p_none = choice.p_none;
     regroup(c, same);
-    c->auto_choice = choice_json(&choice, c, groups);
+    c->auto_choice = choice_json(&choice, c, groups, judgement);
     auto_choice_release(&choice);
+    json_decref(judgement);
+    return rc;
 }
 
 /* Chooses among the candidates as far as that is possible without a user. */
-static void choose_without_user(struct clarify_case *c, const struct clarify_settings *settings, struct arena *scratch)
+static int choose_without_user(struct clarify_case *c, const struct clarify_settings *settings, struct arena *scratch,
+                               struct error *err)
 {
     if (settings->db)
         merge_rows(c);
-    weigh(c, c->question, settings->db, scratch);
+    return weigh(c, settings, scratch, err);
 }
 
 void clarify_forget_results(struct clarify_case *c)
@@ -522,8 +538,8 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                          json_string_value(json_object_get(json_array_get(c->rejected, 0), "error")));
     if (settings->db)
         clarify_merge_results(c, settings->db, settings->rules.seed);
-    if (settings->auto_choice)
-        choose_without_user(c, settings, scratch);
+    if (settings->auto_choice && choose_without_user(c, settings, scratch, err))
+        return -1;
     if (evidence_read(&c->evidence, record, schema, where, err))
         return -1;
     find_questions(c, settings);

@@ -8,7 +8,7 @@
  *
  * With clarify_settings.auto_choice, statements that fail or return no rows get a repaired candidate (repair.h).
  * Candidates with the same rows on the database alone are merged as well, unless there are no rows.  The evidence of
- * auto_choice.h then sets the probabilities.
+ * auto_choice.h then sets the probabilities.  A language model judges choices below the confidence threshold.
  *
  * A case owns everything but the record, the schema and the database.
  */
@@ -76,6 +76,7 @@ struct wording_model {
     bool remote; /* a server, without which the template's words stay */
 };
 struct wordings;
+struct model_memo;
 
 struct clarify_settings {
     struct dialogue_rules rules;
@@ -83,7 +84,8 @@ struct clarify_settings {
     bool auto_choice; /* replace the probabilities of candidates by those of auto_choice.h */
     struct exec_db
         *db; /* of the record, borrowed: candidates that give the same there and on copies are one; or NULL */
-    struct wordings *wordings;    /* borrowed; or NULL */
+    struct wordings *wordings; /* borrowed; or NULL */
+    struct model_memo *judge;  /* with auto_choice: a language model that judges (choice_judge.h), borrowed; or NULL */
     struct choice_memory *memory; /* borrowed; or NULL */
 };
 

@@ -21,6 +21,7 @@ int session_context_open(struct session_context *d, const struct clarify_request
     if (wordings_open(&d->wordings, q->wordings, &q->wording_model, err) || arena_init(&d->scratch, ARENA_BYTES, err))
         return -1;
     d->settings.wordings = wordings_or_none(&d->wordings);
+    d->settings.judge = wordings_judge(&d->wordings);
     if (q->memory && choice_memory_open(&d->memory, q->memory, err))
         return -1;
     d->settings.memory = q->memory ? &d->memory : NULL;
@@ -138,6 +139,7 @@ static int read_record(struct session *s, struct session_context *d, bool fresh,
     if (!schema || read_rules(&settings, s->value, where, err))
         return -1;
     settings.wordings = d->settings.wordings;
+    settings.judge = d->settings.judge;
     settings.memory = fresh ? d->settings.memory : NULL;
     bool compare = fresh && !json_object_get(record, "element_choices");
     settings.auto_choice = compare && d->settings.auto_choice;

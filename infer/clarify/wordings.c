@@ -31,6 +31,11 @@ struct wordings *wordings_or_none(struct wordings *w)
     return w->path || w->memo.model.complete ? w : NULL;
 }
 
+struct model_memo *wordings_judge(struct wordings *w)
+{
+    return w->memo.model.complete ? &w->memo : NULL;
+}
+
 void wordings_close(struct wordings *w)
 {
     query_answers_release(&w->answers);

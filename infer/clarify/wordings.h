@@ -29,6 +29,8 @@ int wordings_open(struct wordings *w, const char *path, const struct wording_mod
 void wordings_close(struct wordings *w);
 /* NULL if there is neither a file nor a model. */
 struct wordings *wordings_or_none(struct wordings *w);
+/* The model, for judgements as well; NULL if there is none. */
+struct model_memo *wordings_judge(struct wordings *w);
 
 /* Sets the wordings of a case, and lists those that are rejected in it.  Returns -1 with err if the model failed, also
  * after a signal. */
