@@ -495,6 +495,15 @@ static void find_questions(struct clarify_case *c, const struct clarify_settings
     support_attributes(c);
 }
 
+/* Whether the choice without a user ends the dialogue before its first question. */
+static bool asks_nobody(struct clarify_case *c, const struct clarify_settings *settings)
+{
+    struct question_view view;
+    bool chosen = settings->auto_choice || settings->rules.ask_first; /* now, or when the session began */
+
+    return chosen && dialogue_next(&c->dialogue, &view) != STOP_NOT;
+}
+
 /* Multiplies the probabilities by the memory, and finds the questions again. */
 static int remember(struct clarify_case *c, const struct clarify_settings *settings, struct error *err)
 {
@@ -545,7 +554,9 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     find_questions(c, settings);
     if (remember(c, settings, err))
         return -1;
-    return settings->wordings ? wordings_apply(settings->wordings, c, record, err) : 0;
+    if (!settings->wordings || asks_nobody(c, settings))
+        return 0;
+    return wordings_apply(settings->wordings, c, record, err);
 }
 
 void clarify_case_release(struct clarify_case *c)

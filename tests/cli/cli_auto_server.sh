@@ -48,6 +48,8 @@ has unsure '"stop":"confident","auto":\{"p":0\.[6-9].*"why":"This statement is p
 has unsure '"sql":"select name from singer where age > 35","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Ole"\]\]'
 begin "a sure choice has no judgement"
 [ "$(grep -c '"judgement"' out.jsonl)" = 1 ] || complain "judgements" "$(head -c 2000 out.jsonl)"
+begin "questions to nobody are not worded"
+grep -q ': 2 requests, 0 of them repeated' said || complain "requests" "not two of the judge alone: $(cat said)"
 check "simulated users" 0 '"id":"unsure".*"judgement":\{"statements":2,"sql"' ask --auto 0.6 --lm "$url" --simulate questions.jsonl -o out.jsonl
 
 # --- a person who is asked all the same: the session keeps the judgement, and no turn asks the model again
