@@ -1,15 +1,14 @@
 #include "infer/clarify/reply_words.h"
 
-#include "data/span/spoken.h"
+#include "infer/clarify/option_words.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-enum { TEXT_MAX = 4000, NUMBERS_MAX = 32 };
+enum { NUMBERS_MAX = 32 };
 
 static struct reply unclear(const char *fmt, ...)
 {
@@ -20,29 +19,6 @@ static struct reply unclear(const char *fmt, ...)
     vsnprintf(r.why, sizeof r.why, fmt, args);
     va_end(args);
     return r;
-}
-
-/* Normalises text: lower case, no apostrophes, one blank for other signs, none at the ends. */
-static void simplify(char *to, const char *text)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; text[i] && n < TEXT_MAX - 1; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '\'' || c == '`')
-            continue;
-        if (strncmp(text + i, "\xe2\x80\x99", 3) == 0) { /* typographic apostrophe */
-            i += 2;
-            continue;
-        }
-        if (isalnum(c) || c >= 0x80)
-            to[n++] = (char)tolower(c);
-        else if (n && to[n - 1] != ' ')
-            to[n++] = ' ';
-    }
-    while (n && to[n - 1] == ' ')
-        n--;
-    to[n] = 0;
 }
 
 static const struct saying {
@@ -61,29 +37,13 @@ static const struct saying {
     { "exit", REPLY_QUIT, 0 },
     { "bye", REPLY_QUIT, 0 },
     { "stop", REPLY_QUIT, 0 },
-    { "dont know", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "i dont know", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "do not know", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "i do not know", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "not sure", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "im not sure", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "no idea", REPLY_ANSWER, ANSWER_UNKNOWN },
     { "unknown", REPLY_ANSWER, ANSWER_UNKNOWN },
     { "skip", REPLY_ANSWER, ANSWER_UNKNOWN },
     { "d", REPLY_ANSWER, ANSWER_UNKNOWN },
-    { "either", REPLY_ANSWER, ANSWER_EITHER },
-    { "either is fine", REPLY_ANSWER, ANSWER_EITHER },
-    { "either one", REPLY_ANSWER, ANSWER_EITHER },
     { "any", REPLY_ANSWER, ANSWER_EITHER },
-    { "any of them", REPLY_ANSWER, ANSWER_EITHER },
-    { "both", REPLY_ANSWER, ANSWER_EITHER },
     { "doesnt matter", REPLY_ANSWER, ANSWER_EITHER },
     { "it doesnt matter", REPLY_ANSWER, ANSWER_EITHER },
     { "e", REPLY_ANSWER, ANSWER_EITHER },
-    { "none", REPLY_ANSWER, ANSWER_NONE },
-    { "none of these", REPLY_ANSWER, ANSWER_NONE },
-    { "none of them", REPLY_ANSWER, ANSWER_NONE },
-    { "neither", REPLY_ANSWER, ANSWER_NONE },
     { "n", REPLY_ANSWER, ANSWER_NONE },
 };
 
@@ -92,31 +52,19 @@ static struct reply option_reply(int i)
     return (struct reply){ .kind = REPLY_ANSWER, .answer = { ANSWER_VALUE, i } };
 }
 
-/* Number of an option from 1: "2", "option 2", "the second one"; else 0. */
+/* Number of an option from 1: "2", "option 2"; -1: no number. */
 static long number_of(const char *text)
 {
-    static const char *const ordinals[] = { "first", "second", "third", "fourth", "fifth", "sixth" };
     static const char *const openings[] = { "the ", "option ", "number ", "no " };
-    size_t digits;
 
     for (int i = 0; i < ARRAY_LEN(openings); i++)
         if (strncmp(text, openings[i], strlen(openings[i])) == 0)
             text += strlen(openings[i]);
-    for (int i = 0; i < ARRAY_LEN(ordinals); i++) {
-        size_t n = strlen(ordinals[i]);
-        if (strncmp(text, ordinals[i], n) == 0 && (!text[n] || strcmp(text + n, " one") == 0))
-            return i + 1;
-    }
-    digits = strspn(text, "0123456789");
-    return digits && !text[digits] ? digits < 9 ? strtol(text, NULL, 10) : 999999999 : 0;
+    size_t digits = strspn(text, "0123456789");
+    return digits && !text[digits] ? digits < 9 ? strtol(text, NULL, 10) : 999999999 : -1;
 }
 
-static bool is_number(const char *text)
-{
-    return number_of(text) > 0 || (text[0] && strspn(text, "0") == strlen(text));
-}
-
-/* Tells whether the text has a minus before digits, which simplify() drops. */
+/* Tells whether the text has a minus before digits, which simplify_text() drops. */
 static bool is_negative(const char *text)
 {
     for (const char *p = text; (p = strchr(p, '-')); p++)
@@ -136,153 +84,10 @@ static int same_option(const char *text, const struct question *q)
     return -1;
 }
 
-/* Stems of words without meaning for an option: "the shipment one", "I mean the orders, please". */
-static bool is_idle_word(const char *stem)
-{
-    static const char *const idle[] = { "answer", "i",      "id",   "it",   "like", "mean",  "meant", "one",
-                                        "option", "please", "take", "that", "thi",  "those", "want",  "would" };
-
-    for (int i = 0; i < ARRAY_LEN(idle); i++)
-        if (strcmp(idle[i], stem) == 0)
-            return true;
-    return false;
-}
-
-static bool has_stem(const struct spoken *words, const char *stem)
-{
-    for (int i = 0; i < words->n; i++)
-        if (strcmp(words->words[i].stem, stem) == 0)
-            return true;
-    return false;
-}
-
-/* How closely words are compared: every word; those with a meaning; and also words that begin alike. */
-enum closeness { ALL_WORDS, MEANINGFUL_WORDS, ALIKE_WORDS };
-
-enum { ALIKE_LETTERS = 4 };
-
-/* Tells whether two stems share their first four letters and half of the longer one: "shipment" and "shipping". */
-static bool are_alike(const char *a, const char *b)
-{
-    size_t n = 0, longer = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
-
-    while (a[n] && a[n] == b[n])
-        n++;
-    return n >= ALIKE_LETTERS && 2 * n >= longer;
-}
-
-static bool has_alike(const struct spoken *words, const char *stem)
-{
-    for (int i = 0; i < words->n; i++)
-        if (are_alike(words->words[i].stem, stem))
-            return true;
-    return false;
-}
-
-/* Tells whether the option contains the words of `said`, in singular or plural. */
-static bool holds_words(const struct spoken *option, const struct spoken *said, enum closeness how)
-{
-    int n = 0;
-
-    for (int i = 0; i < said->n; i++) {
-        const struct spoken_word *w = &said->words[i];
-        if (how != ALL_WORDS && (w->filler || is_idle_word(w->stem)))
-            continue;
-        if (!has_stem(option, w->stem) && !(how == ALIKE_WORDS && has_alike(option, w->stem)))
-            return false;
-        n++;
-    }
-    return n > 0;
-}
-
-/* Options as words, and the ones that a reply may mean. */
-struct option_words {
-    struct spoken words[DIALOGUE_SHOWN + 1];
-    bool fits[DIALOGUE_SHOWN + 1];
-    int n;
-};
-
-static int count_fits(const struct option_words *o)
-{
-    int n = 0;
-
-    for (int i = 0; i < o->n; i++)
-        n += o->fits[i];
-    return n;
-}
-
-/* Tells whether option i lists other options: "office city, home city" beside "office city" and "home city". */
-static bool lists_others(const struct option_words *o, int i)
-{
-    const struct spoken *list = &o->words[i];
-    bool said[SPOKEN_WORDS] = { false };
-    int parts = 0, left = 0;
-
-    for (int k = 0; k < o->n; k++) {
-        if (k == i || o->words[k].n >= list->n || !holds_words(list, &o->words[k], MEANINGFUL_WORDS))
-            continue;
-        parts++;
-        for (int w = 0; w < list->n; w++)
-            said[w] |= has_stem(&o->words[k], list->words[w].stem);
-    }
-    for (int w = 0; w < list->n; w++)
-        left += !list->words[w].filler && !said[w];
-    return parts > 1 && !left;
-}
-
-/* Prefers single options over lists of them. */
-static void drop_lists(struct option_words *o)
-{
-    bool list[DIALOGUE_SHOWN + 1] = { false };
-    int lists = 0;
-
-    for (int i = 0; i < o->n; i++)
-        lists += list[i] = o->fits[i] && lists_others(o, i);
-    if (count_fits(o) - lists != 1)
-        return;
-    for (int i = 0; i < o->n; i++)
-        o->fits[i] = o->fits[i] && !list[i];
-}
-
-/* Prefers an option without further words: "order" means "orders" rather than "order items". */
-static void prefer_whole(struct option_words *o, const struct spoken *said)
-{
-    int whole = -1, n = 0;
-
-    for (int i = 0; i < o->n; i++)
-        if (o->fits[i] && holds_words(said, &o->words[i], MEANINGFUL_WORDS)) {
-            whole = i;
-            n++;
-        }
-    for (int i = 0; i < o->n && n == 1; i++)
-        o->fits[i] = i == whole;
-}
-
-/* Finds the options with all words, or else with all meaningful words, or else with words that begin alike. */
-static void find_fits(struct option_words *o, const char *said, const struct question *q)
-{
-    struct spoken words;
-    char option[TEXT_MAX];
-
-    spoken_read(&words, said);
-    *o = (struct option_words){ .n = q->n };
-    for (int i = 0; i < q->n; i++) {
-        simplify(option, q->names[i]);
-        spoken_read(&o->words[i], option);
-    }
-    for (enum closeness how = ALL_WORDS; how <= ALIKE_WORDS && !count_fits(o); how++)
-        for (int i = 0; i < q->n; i++)
-            o->fits[i] = holds_words(&o->words[i], &words, how);
-    if (count_fits(o) > 1)
-        prefer_whole(o, &words);
-    if (count_fits(o) > 1)
-        drop_lists(o);
-}
-
 /* "2 or 3", "1, 2 or 3". */
 static void write_numbers(char text[NUMBERS_MAX], const struct option_words *o)
 {
-    int left = count_fits(o), n = 0;
+    int left = option_words_count(o), n = 0;
 
     text[0] = '\0';
     for (int i = 0; i < o->n; i++) {
@@ -293,23 +98,16 @@ static void write_numbers(char text[NUMBERS_MAX], const struct option_words *o)
     }
 }
 
-/* Index of the only option with these words; -1: none, -2: several, whose numbers are written. */
-static int named_option(char numbers[NUMBERS_MAX], const char *said, const struct question *q)
+/* The only option that fits, or else the request to choose between those that do. */
+static struct reply one_of(const struct option_words *o, const char *several)
 {
-    struct option_words o;
-    char option[TEXT_MAX];
+    char numbers[NUMBERS_MAX];
+    int only = option_words_only(o);
 
-    for (int i = 0; i < q->n; i++) {
-        simplify(option, q->names[i]);
-        if (strcmp(option, said) == 0)
-            return i;
-    }
-    find_fits(&o, said, q);
-    write_numbers(numbers, &o);
-    for (int i = 0; i < q->n && count_fits(&o) == 1; i++)
-        if (o.fits[i])
-            return i;
-    return count_fits(&o) ? -2 : -1;
+    if (only >= 0)
+        return option_reply(only);
+    write_numbers(numbers, o);
+    return unclear("%s Please type %s.", several, numbers);
 }
 
 /* Answers "yes" and "no" if one of two options is a negation. */
@@ -328,31 +126,280 @@ static int yes_or_no(const char *said, const struct question *q)
     return no ? negative : 1 - negative;
 }
 
-static struct reply read_option(const char *said, const struct question *q)
+/* Reads the number of an option, or an option that is a number, such as a year. */
+static struct reply read_number(const char *text, const char *said, struct option_words *o, const struct question *q)
 {
-    char numbers[NUMBERS_MAX];
-    int named = named_option(numbers, said, q), implied = yes_or_no(said, q);
+    long n = number_of(said);
+    bool negative = is_negative(text);
+    struct spoken words;
+
+    if (!negative && n >= 1 && n <= q->n)
+        return option_reply((int)n - 1);
+    spoken_read(&words, said);
+    if (negative ? same_option(text, q) >= 0 : option_words_fit(o, &words) > 0)
+        return negative ? option_reply(same_option(text, q)) : one_of(o, "More than one option has this number.");
+    return unclear("There is no option %ld: the numbers go from 1 to %d.", negative ? -n : n, q->n);
+}
+
+static int place_of_word(const char *stem, int n)
+{
+    static const char *const places[][3] = { { "first", "1st", "top" },   { "second", "2nd", "two" },
+                                             { "third", "3rd", "three" }, { "fourth", "4th", "four" },
+                                             { "fifth", "5th", "five" },  { "sixth", "6th", "six" } };
+    const bool pair = n == 2;
+
+    for (int i = 0; i < ARRAY_LEN(places); i++)
+        for (int k = 0; k < 3; k++)
+            if (strcmp(stem, places[i][k]) == 0)
+                return i + 1;
+    if (strcmp(stem, "last") == 0 || strcmp(stem, "bottom") == 0)
+        return n;
+    if (strcmp(stem, "middle") == 0 && n % 2)
+        return (n + 1) / 2;
+    return pair && strcmp(stem, "former") == 0 ? 1 : pair && strcmp(stem, "latter") == 0 ? 2 : 0;
+}
+
+/* The word of a reply that is about a place alone, such as "second" in "the second one, please"; or NULL. */
+static const char *place_word(const struct spoken *words)
+{
+    const char *place = NULL;
+    bool one = false;
+
+    for (int i = 0; i < words->n; i++) {
+        const struct spoken_word *w = &words->words[i];
+        one |= strcmp(w->stem, "one") == 0;
+        if (is_idle_word(w) || strcmp(w->stem, "number") == 0)
+            continue;
+        if (place)
+            return NULL;
+        place = w->stem;
+    }
+    return place ? place : one && strcmp(words->words[0].stem, "the") != 0 ? "first" : NULL;
+}
+
+/* Reads "the second one" and "last".  Options with such a word, "last name" beside "first name", may be meant by it as
+ * well.  Returns false for other replies. */
+static bool read_place(struct reply *r, struct option_words *o, const struct spoken *words)
+{
+    const char *word = place_word(words);
+    int place = word ? place_of_word(word, o->n) : 0;
+
+    if (!place)
+        return false;
+    if (place > o->n) {
+        *r = unclear("There is no option %d: the numbers go from 1 to %d.", place, o->n);
+        return true;
+    }
+    option_words_mark(o, word, o->fits);
+    if (o->fits[place - 1])
+        memset(o->fits, 0, sizeof o->fits);
+    o->fits[place - 1] = true;
+    *r = one_of(o, "More than one option may be meant.");
+    return true;
+}
+
+/* Tells whether the text has these words, one after the other. */
+static bool has_phrase(const char *text, const char *phrase)
+{
+    size_t n = strlen(phrase);
+
+    for (const char *p = text; (p = strstr(p, phrase)); p++)
+        if ((p == text || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+            return true;
+    return false;
+}
+
+/* Phrases about all options: at the beginning of a reply, or anywhere in it. */
+static const struct group_phrase {
+    const char *text;
+    bool anywhere;
+    enum answer_kind answer;
+} group_phrases[] = {
+    { "both", false, ANSWER_EITHER },      { "either", false, ANSWER_EITHER },
+    { "any of", false, ANSWER_EITHER },    { "neither", false, ANSWER_NONE },
+    { "none", false, ANSWER_NONE },        { "not any of", false, ANSWER_NONE },
+    { "dont know", true, ANSWER_UNKNOWN }, { "not know", true, ANSWER_UNKNOWN },
+    { "not sure", true, ANSWER_UNKNOWN },  { "unsure", true, ANSWER_UNKNOWN },
+    { "no idea", true, ANSWER_UNKNOWN },   { "no clue", true, ANSWER_UNKNOWN },
+    { "cant say", true, ANSWER_UNKNOWN },  { "cannot say", true, ANSWER_UNKNOWN },
+    { "cant tell", true, ANSWER_UNKNOWN }, { "cannot tell", true, ANSWER_UNKNOWN },
+};
+
+static const struct group_phrase *group_phrase_of(const char *said)
+{
+    for (int i = 0; i < ARRAY_LEN(group_phrases); i++) {
+        const struct group_phrase *p = &group_phrases[i];
+        size_t n = strlen(p->text);
+        if (p->anywhere ? has_phrase(said, p->text) : strncmp(said, p->text, n) == 0 && (!said[n] || said[n] == ' '))
+            return p;
+    }
+    return NULL;
+}
+
+/* Reads "both of them", "neither is right", "I have no idea": a phrase, and no word that tells options apart.  "both"
+ * means the option that lists the others, if there is one.  Returns false for other replies. */
+static bool read_group(struct reply *r, const struct option_words *o, const char *said, const struct spoken *words)
+{
+    const struct group_phrase *p = group_phrase_of(said);
+    int list = p == group_phrases ? option_words_list(o) : -1;
+
+    for (int i = 0; i < words->n && p; i++)
+        if (!is_idle_word(&words->words[i]) && option_words_tell(o, words->words[i].stem))
+            return false;
+    if (p)
+        *r = list >= 0 ? option_reply(list) : (struct reply){ REPLY_ANSWER, { p->answer, 0 }, "" };
+    return p != NULL;
+}
+
+/* A reply with a negation: "not the billing one", "anything but shipping", "billing, not shipping". */
+struct negation {
+    bool found, strange; /* strange: negated words that no option has, or words after a comma that may be negated */
+    bool excluded[DIALOGUE_SHOWN + 1]; /* options with negated words */
+    struct spoken meant;               /* the other words */
+};
+
+static bool is_one_of(const char *const *list, int n, const char *stem)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i], stem) == 0)
+            return true;
+    return false;
+}
+
+/* Tells whether a word negates the next ones.  `before` is the word before it, or "". */
+static bool negates(const char *stem, const char *before)
+{
+    static const char *const cues[] = { "not",      "no",      "neither", "nor",     "except", "excluding",
+                                        "excluded", "without", "never",   "none",    "dont",   "doesnt",
+                                        "isnt",     "arent",   "wont",    "instead", "rather", "other" };
+    static const char *const all[] = { "anything", "everything", "all", "any" };
+
+    return is_one_of(cues, ARRAY_LEN(cues), stem) ||
+           (strcmp(stem, "but") == 0 && is_one_of(all, ARRAY_LEN(all), before));
+}
+
+/* Words that say nothing about an option beside a negation. */
+static bool is_neutral(const struct spoken_word *w)
+{
+    static const char *const neutral[] = { "than", "any", "anything", "everything", "all", "these", "them", "need" };
+
+    return is_idle_word(w) || is_one_of(neutral, ARRAY_LEN(neutral), w->stem);
+}
+
+static void exclude(struct negation *g, const struct option_words *o, const char *stem)
+{
+    bool has[DIALOGUE_SHOWN + 1];
+    int n = option_words_mark(o, stem, has);
+
+    g->strange |= n == 0;
+    for (int i = 0; i < o->n && n < o->n; i++)
+        g->excluded[i] |= has[i];
+}
+
+/* Tells whether a comma or the like stands between two words of the text. */
+static bool is_parted(const char *text, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (strchr(",;.:!", text[i]))
+            return true;
+    return false;
+}
+
+/* Divides a reply into negated words and others.  A comma ends a negation, if the next words begin with another one
+ * or "but".  "No, " at the beginning is none. */
+static void find_negation(struct negation *g, const struct option_words *o, const char *text)
+{
+    char plain[REPLY_TEXT_MAX];
+    struct spoken words;
+    bool negative = false;
+
+    *g = (struct negation){ .found = false };
+    drop_apostrophes(plain, text);
+    spoken_read(&words, plain);
+    for (int i = 0; i < words.n; i++) {
+        const struct spoken_word *w = &words.words[i];
+        bool parted = i && is_parted(plain, words.words[i - 1].to, w->from);
+        bool exclaimed =
+            i == 0 && words.n > 1 && strcmp(w->stem, "no") == 0 && is_parted(plain, w->to, words.words[1].from);
+        bool cue = !exclaimed && negates(w->stem, i ? words.words[i - 1].stem : "");
+        g->found |= cue || exclaimed;
+        if (exclaimed || cue || strcmp(w->stem, "but") == 0) {
+            negative = cue;
+            continue;
+        }
+        g->strange |= negative && parted;
+        if (negative && !is_neutral(w))
+            exclude(g, o, w->stem);
+        else if (!is_neutral(w))
+            g->meant.words[g->meant.n++] = *w;
+    }
+}
+
+/* Sets the options that are not excluded.  Returns their number. */
+static int keep_others(struct option_words *o, const struct negation *g)
+{
+    for (int i = 0; i < o->n; i++)
+        o->fits[i] = !g->excluded[i];
+    return option_words_count(o);
+}
+
+/* Reads a reply with a negation that leaves one option, or none.  Returns false for other replies. */
+static bool read_negation(struct reply *r, struct option_words *o, const struct negation *g)
+{
+    if (!g->found || g->strange)
+        return false;
+    if (g->meant.n) {
+        option_words_fit(o, &g->meant);
+        int only = option_words_only(o);
+        bool clear = only >= 0 && !g->excluded[only];
+        if (clear)
+            *r = option_reply(only);
+        return clear;
+    }
+    int left = keep_others(o, g);
+    if (left && left < o->n)
+        *r = one_of(o, "More than one option is left.");
+    else if (!left)
+        *r = (struct reply){ REPLY_ANSWER, { ANSWER_NONE, 0 }, "" };
+    return left < o->n;
+}
+
+static bool read_name(struct reply *r, struct option_words *o, const struct spoken *words)
+{
+    if (!option_words_fit(o, words))
+        return false;
+    *r = one_of(o, "More than one option has these words.");
+    return true;
+}
+
+static struct reply read_option(const char *text, const char *said, struct option_words *o, const struct question *q)
+{
+    struct reply r;
+    struct spoken words;
+    struct negation g;
+    int implied = yes_or_no(said, q);
 
     if (implied >= 0)
         return option_reply(implied);
-    if (named >= 0)
-        return option_reply(named);
-    if (named == -2)
-        return unclear("More than one option has these words. Please type %s.", numbers);
+    for (int i = 0; i < q->n; i++)
+        if (strcmp(o->names[i], said) == 0)
+            return option_reply(i);
+    spoken_read(&words, said);
+    find_negation(&g, o, text);
+    if (read_place(&r, o, &words) || read_group(&r, o, said, &words) || read_name(&r, o, &words) ||
+        read_negation(&r, o, &g))
+        return r;
     return unclear("I did not understand that. Please type a number from 1 to %d, words of an option, or help.", q->n);
 }
 
-/* Index of the option with this number, or with this text, such as a year. */
-static struct reply read_number(const char *text, const char *said, const struct question *q)
+static struct reply read_open(const char *text, const char *said, const struct question *q)
 {
-    char numbers[NUMBERS_MAX];
-    long n = number_of(said);
-    bool negative = is_negative(text), counted = !negative && n >= 1 && n <= q->n;
-    int named = counted ? (int)n - 1 : negative ? same_option(text, q) : named_option(numbers, said, q);
+    struct option_words *o = xmalloc(sizeof *o);
 
-    return named >= 0    ? option_reply(named)
-           : named == -2 ? unclear("More than one option has this number. Please type %s.", numbers)
-                         : unclear("There is no option %ld: the numbers go from 1 to %d.", negative ? -n : n, q->n);
+    option_words_read(o, q);
+    struct reply r = number_of(said) >= 0 ? read_number(text, said, o, q) : read_option(text, said, o, q);
+    free(o);
+    return r;
 }
 
 static bool has_control(const char *text)
@@ -365,17 +412,15 @@ static bool has_control(const char *text)
 
 struct reply reply_read(const char *text, const struct question *q)
 {
-    char said[TEXT_MAX];
+    char said[REPLY_TEXT_MAX];
 
-    simplify(said, text);
+    simplify_text(said, text);
     if (has_control(text))
         return unclear("Arrows and other special keys do nothing here: please type a number or words.");
     if (!said[0])
         return (struct reply){ .kind = strchr(text, '?') ? REPLY_HELP : REPLY_NOTHING };
-    if (q && is_number(said))
-        return read_number(text, said, q);
     for (int i = 0; i < ARRAY_LEN(sayings); i++)
         if (strcmp(said, sayings[i].text) == 0)
             return (struct reply){ sayings[i].kind, { sayings[i].answer, 0 }, "" };
-    return q ? read_option(said, q) : unclear("I did not understand that.");
+    return q ? read_open(text, said, q) : unclear("I did not understand that.");
 }
