@@ -192,6 +192,12 @@ static void checkpoint_backward(struct ctx *c, struct node *node)
     room_leave(c, &room, n->in, n->n_in);
 }
 
+struct ctx *tape_result(struct ctx *c)
+{
+    c->takes_result = c->result != NULL;
+    return c;
+}
+
 struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in)
 {
     CHECK(n_in > 0 && n_in <= BLOCK_MAX_IN, "%d inputs", n_in);
@@ -201,12 +207,16 @@ struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, str
     };
     memcpy(n.in, in, (size_t)n_in * sizeof *in);
     size_t host = arena_mark(c->host), step = arena_mark(c->step);
+    struct tensor *outer = c->result;
     bool recording = c->recording;
+    c->result = y;
     c->recording = false;
     struct tensor *t = fn(c, in, arg);
     CHECK(tensor_size(t) == tensor_size(y) && t->dtype == y->dtype, "a checkpointed block keeps the shape of in[0]");
-    RUN(c, cast, y, t);
+    if (t->data != y->data)
+        RUN(c, cast, y, t);
     y->needs_grad = t->needs_grad;
+    c->result = outer;
     c->recording = recording;
     arena_reset(c->host, host);
     arena_reset(c->step, step);

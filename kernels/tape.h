@@ -64,6 +64,9 @@ void tape_backward_from(struct ctx *c, struct tensor *y, struct tensor *dy);
 typedef struct tensor *block_fn(struct ctx *c, struct tensor **in, const void *arg);
 enum { BLOCK_MAX_IN = 4 };
 struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
+/* Returns c, and lets the next tensor take the memory of the block's output, which saves its copy.  fn calls it for the
+ * op that makes its result: op_add(tape_result(c), ...).  It does nothing outside tape_checkpoint and in a backward. */
+struct ctx *tape_result(struct ctx *c);
 
 /*
  * Computes y = fn(in).  Afterwards the block's backward frees its memory, except the gradients of in[].  Gradients of

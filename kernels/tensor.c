@@ -74,13 +74,29 @@ static struct tensor *noted(struct ctx *c, struct tensor *t)
     return t;
 }
 
+/* Returns the memory of the running block's output, for the first tensor that asks. */
+static void *memory_of_result(struct ctx *c, const struct tensor *t)
+{
+    struct tensor *result = c->result;
+
+    CHECK(!t->transient && t->dtype == result->dtype && tensor_bytes(t) == tensor_bytes(result),
+          "%zu bytes of %s for a block's output of %zu bytes of %s", tensor_bytes(t), dtype_name(t->dtype),
+          tensor_bytes(result), dtype_name(result->dtype));
+    c->result = NULL;
+    c->takes_result = false;
+    return result->data;
+}
+
 struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape)
 {
     struct tensor *t = header(c->host, dtype, ndim, shape);
 
     t->transient = c->transient;
     c->transient = false;
-    t->data = t->transient ? arena_alloc_end(c->step, tensor_bytes(t)) : arena_alloc(c->step, tensor_bytes(t));
+    if (c->takes_result)
+        t->data = memory_of_result(c, t);
+    else
+        t->data = t->transient ? arena_alloc_end(c->step, tensor_bytes(t)) : arena_alloc(c->step, tensor_bytes(t));
     return noted(c, t);
 }
 

@@ -63,6 +63,8 @@ struct ctx {
     struct node *tape;         /* newest record */
     bool recording;            /* ops push records */
     bool transient;            /* the next tensor is transient, see tape_transient */
+    struct tensor *result;     /* output of the running tape_checkpoint, until a tensor takes its memory; else NULL */
+    bool takes_result;         /* the next tensor takes it, see tape_result */
     bool training;             /* dropout is on */
     enum rows_mode rows;       /* set by the caller */
     struct tensor *adapter_of; /* I32: each row's adapter, see struct lora; set by steps with ROWS_FEW */

@@ -134,7 +134,7 @@ static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const st
     x = op_layer_norm(c, o, x, l->attention_norm_w, l->attention_norm_b, g->layer_norm_eps);
     struct tensor *h = op_linear(c, x, l->w1, l->b1, g->activation);
     o = op_dropout(c, op_linear(c, h, l->w2, l->b2, ACT_NONE), g->hidden_dropout);
-    return op_layer_norm(c, o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
+    return op_layer_norm(tape_result(c), o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
 }
 
 /* A layer over all rows: argument of tape_block and tape_checkpoint. */

@@ -155,9 +155,9 @@ static struct tensor *feed_forward(struct ctx *c, const struct modern_block *m, 
 static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *arg)
 {
     const struct modern_block *m = arg;
-    struct tensor *x = op_add(c, in[0], attend(c, m, in[0]));
+    struct tensor *x = op_add(c, in[0], attend(c, m, in[0])), *h = feed_forward(c, m, x);
 
-    return op_add(c, x, feed_forward(c, m, x));
+    return op_add(tape_result(c), x, h);
 }
 
 static struct shared share(struct ctx *c, const struct bert *b, const struct bert_input *in)

@@ -34,7 +34,7 @@ static struct tensor *block_forward(struct ctx *c, struct tensor **in, const voi
     struct tensor *x = op_layer_norm(c, a, in[0], b->p[6], b->p[7], 1e-5f);
     struct tensor *f = op_linear(c, x, b->p[4], NULL, ACT_GELU);
     f = op_dropout(c, op_linear(c, f, b->p[5], b->p[3], ACT_NONE), 0.1f);
-    return op_layer_norm(c, f, x, b->p[6], b->p[7], 1e-5f);
+    return op_layer_norm(tape_result(c), f, x, b->p[6], b->p[7], 1e-5f);
 }
 
 /* The next op's output is transient if the block's are. */
@@ -361,12 +361,59 @@ static void test_evaluation(void **state)
     with_ctx(evaluation_step);
 }
 
+/* The data of the results that two nested blocks made. */
+struct results {
+    const void *inner, *outer;
+};
+
+/* Twice the input, into the memory of the block's output. */
+static struct tensor *doubled(struct ctx *c, struct tensor **in, const void *arg)
+{
+    struct results *r = *(struct results *const *)arg;
+    struct tensor *y = op_add(tape_result(c), in[0], in[0]);
+
+    r->inner = y->data;
+    return y;
+}
+
+/* The input and four times the input: only the last sum has the memory of the output. */
+static struct tensor *quintupled(struct ctx *c, struct tensor **in, const void *arg)
+{
+    struct results *r = *(struct results *const *)arg;
+    struct tensor *twice = tape_checkpoint(c, doubled, arg, in, 1), *four = op_add(c, twice, twice);
+
+    assert_ptr_equal(twice->data, r->inner);
+    struct tensor *y = op_add(tape_result(c), four, in[0]);
+    r->outer = y->data;
+    assert_ptr_not_equal(op_add(tape_result(c), four, four)->data, y->data);
+    return y;
+}
+
+static void result_step(struct ctx *c, void *arg)
+{
+    (void)arg;
+    struct results made, *given = &made;
+    struct tensor *x = batch_f32(c, (const float[]){ 1, -2 }, 1, 2, F32);
+    struct tensor *y = tape_checkpoint(c, quintupled, &given, &x, 1);
+
+    assert_ptr_equal(y->data, made.outer);
+    assert_null(c->result);
+    assert_values(c, y, (const float[]){ 5, -10 });
+    assert_ptr_not_equal(op_add(tape_result(c), x, x)->data, y->data);
+}
+
+static void test_result(void **state)
+{
+    (void)state;
+    with_ctx(result_step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_cpu), cmocka_unit_test(test_blocks_simt), cmocka_unit_test(test_blocks_cuda),
         cmocka_unit_test(test_chain),      cmocka_unit_test(test_unused),      cmocka_unit_test(test_silent),
-        cmocka_unit_test(test_slice),      cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_slice),      cmocka_unit_test(test_evaluation),  cmocka_unit_test(test_result),
     };
     struct error err;
 
