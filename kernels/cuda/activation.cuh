@@ -34,7 +34,7 @@ __device__ inline struct normal_tail tail_of(float x)
 {
     /* The constants contain the factors sqrt(1/2) of erf's argument, 1/2 of the area, and log2(e) of
      * the exponential. */
-    float t = divide_fast(1.0f, 1.0f + 0.2316418882f * fabsf(x)), density = exp2_fast(x * (x * -0.7213475204f));
+    float t = reciprocal_fast(1.0f + 0.2316418882f * fabsf(x)), density = exp2_fast(x * (x * -0.7213475204f));
     float sum = 0.5307027145f * t - 0.726576014f;
     sum = (sum * t + 0.7107068705f) * t - 0.142248368f;
     return { (sum * t + 0.127414796f) * t * density, density };

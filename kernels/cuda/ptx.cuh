@@ -59,13 +59,15 @@ __device__ inline float exp2_fast(float x)
 #endif
 }
 
-/* a / b with an error of at most two units in the last place; 0 for b above 2^126. */
-__device__ inline float divide_fast(float a, float b)
+/* 1 / x in one instruction, with an error of at most one unit in the last place.  Results below 2^-126 become 0. */
+__device__ inline float reciprocal_fast(float x)
 {
 #ifdef __CUDA_ARCH__
-    return __fdividef(a, b);
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
 #else
-    return b > 0x1p126f ? 0.0f : a / b;
+    return x > 0x1p126f ? 0.0f : 1.0f / x;
 #endif
 }
 
