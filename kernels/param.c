@@ -101,10 +101,13 @@ static struct param param_alloc(const struct param_arenas *a, enum dtype dtype, 
     CHECK(dtype == F32 || dtype == BF16, "a parameter of type %s", dtype_name(dtype));
     new.t = tensor_alloc(a->host, a->data, dtype, ndim, shape);
     new.t->is_param = true;
-    if (is_trained(a, flags))
+    if (is_trained(a, flags)) {
         add_gradient(&new, a);
-    else
-        new.t->frozen = true;
+        return new;
+    }
+    new.t->frozen = true;
+    if (flags & PARAM_BIAS && dtype == F32)
+        new.t->rounded = tensor_alloc(a->host, a->data, BF16, ndim, shape);
     return new;
 }
 
@@ -296,28 +299,41 @@ static void check_part(const struct param *p, int64_t from, int64_t n)
           (long long)(from + n));
 }
 
+static void upload_rounded(struct tensor *t, struct device *d, const float *values, int64_t from, int64_t n)
+{
+    uint16_t *half = xmalloc((size_t)n * sizeof *half);
+
+#pragma omp parallel for schedule(static) if (n >= SHARED_FROM)
+    for (int64_t i = 0; i < n; i++)
+        half[i] = bf16_from_f32(values[i]);
+    upload_part(t, d, half, from, n);
+    free(half);
+}
+
 void param_upload_stored(struct param *p, struct device *d, const void *values, int64_t from, int64_t n)
 {
     check_part(p, from, n);
     CHECK(!p->master, "%s: has a master, which is F32", p->name);
     upload_part(p->t, d, values, from, n);
+    if (!p->t->rounded)
+        return;
+    float *aligned = xmalloc((size_t)n * sizeof *aligned);
+    memcpy(aligned, values, (size_t)n * sizeof *aligned);
+    upload_rounded(p->t->rounded, d, aligned, from, n);
+    free(aligned);
 }
 
 void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n)
 {
+    struct tensor *half = p->t->dtype == BF16 ? p->t : p->t->rounded;
+
     check_part(p, from, n);
     if (p->master)
         upload_part(p->master, d, values, from, n);
-    if (p->t->dtype == F32) {
+    if (p->t->dtype == F32)
         upload_part(p->t, d, values, from, n);
-        return;
-    }
-    uint16_t *half = xmalloc((size_t)n * sizeof *half);
-#pragma omp parallel for schedule(static) if (n >= SHARED_FROM)
-    for (int64_t i = 0; i < n; i++)
-        half[i] = bf16_from_f32(values[i]);
-    upload_part(p->t, d, half, from, n);
-    free(half);
+    if (half)
+        upload_rounded(half, d, values, from, n);
 }
 
 void param_upload(struct param *p, struct device *d, const float *values)

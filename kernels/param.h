@@ -28,8 +28,9 @@ enum optimizer {
 enum { PARAM_STATES = 2 };
 
 /* PARAM_LESS_ONE: the weight files of other programs store the parameter minus 1, for networks that multiply by 1 +
- * w. */
-enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4, PARAM_EMBEDDING = 8 };
+ * w.  PARAM_BIAS: an F32 bias of products in BF16.  If nothing trains it, the tensor keeps a BF16 copy, as products on
+ * a GPU read it. */
+enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4, PARAM_EMBEDDING = 8, PARAM_BIAS = 16 };
 
 struct param {
     const char *name;

@@ -129,7 +129,7 @@ struct tensor tensor_view(const struct tensor *t, int64_t from, int64_t n)
 
     s.shape[0] = n;
     s.data = (char *)t->data + (size_t)(from * row) * dtype_size(t->dtype);
-    s.grad = NULL;
+    s.grad = s.rounded = NULL;
     return s;
 }
 
@@ -147,6 +147,8 @@ struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from,
     struct tensor *s = slice_of(c, t, from, n);
     if (t->grad)
         s->grad = slice_of(c, t->grad, from, n);
+    if (t->rounded)
+        s->rounded = slice_of(c, t->rounded, from, n);
     return s;
 }
 

@@ -25,6 +25,7 @@ struct tensor {
     int ndim;
     int64_t shape[TENSOR_MAX_DIMS];
     struct tensor *grad; /* same shape; NULL until the first backward write; a parameter's is F32 and allocated once */
+    struct tensor *rounded; /* BF16 copy of a frozen F32 bias, see PARAM_BIAS; NULL: none */
     bool needs_grad;
     bool is_param;       /* the gradient is F32, zeroed once per optimizer step and always added to */
     bool frozen;         /* data never changes: a device may keep a packed copy */

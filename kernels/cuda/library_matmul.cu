@@ -219,13 +219,16 @@ static bool run_plan(struct ctx *c, struct plan *p, struct destination y, const 
                           p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, s->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* Returns the bias in the type of the product, as the library wants it; scratch memory holds a copy if the types
- * differ. */
-static struct tensor bias_as(const struct ctx *c, const struct tensor *bias, enum dtype dtype)
+/* Returns the bias in the type of the product, as the library wants it.  If the types differ, and the bias has no
+ * rounded copy, the copy lies in scratch memory and *made is true: the caller writes it. */
+static struct tensor bias_as(const struct ctx *c, const struct tensor *bias, enum dtype dtype, bool *made)
 {
+    if (bias->rounded && bias->rounded->dtype == dtype)
+        return *bias->rounded;
     struct tensor given = *bias;
     given.dtype = dtype;
-    if (dtype != bias->dtype)
+    *made = dtype != bias->dtype;
+    if (*made)
         given.data = cuda_scratch(c, tensor_bytes(&given));
     return given;
 }
@@ -243,7 +246,8 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
         return false;
     key.dtype = a->dtype, key.y_dtype = y.t->dtype;
     key.align_a = alignment_of(a->data), key.align_b = alignment_of(b->data), key.align_y = alignment_of(y.t->data);
-    struct tensor given = bias ? bias_as(c, bias, y.t->dtype) : tensor();
+    bool made = false;
+    struct tensor given = bias ? bias_as(c, bias, y.t->dtype, &made) : tensor();
     key.align_bias = bias ? alignment_of(given.data) : 0;
     key.ta = ta, key.tb = tb;
     key.tf32 = key.dtype == F32 && (a->tf32 || b->tf32 || y.t->tf32);
@@ -251,7 +255,7 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
     struct plan *p = plan_of(c->dev, &key, bias ? &given : nullptr);
     if (!p->usable)
         return false;
-    if (bias && given.data != bias->data)
+    if (made)
         cuda_cast(c, &given, bias);
     if (run_plan(c, p, y, a, b, bias ? &given : nullptr))
         c->dev->counts.launches += !s->capturing;

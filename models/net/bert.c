@@ -57,15 +57,15 @@ static void init_layer(struct bert_layer *l, const struct bert_config *g, struct
     *l = (struct bert_layer){ 0 };
     param_part(p, "%sencoder.layer.%d.", prefix, number);
     l->wqkv = param_matrix(p, 3 * C, C, "attention.self.qkv.weight");
-    l->bqkv = param_vector(p, 3 * C, 0, "attention.self.qkv.bias");
+    l->bqkv = param_bias(p, 3 * C, "attention.self.qkv.bias");
     l->wo = param_matrix(p, C, C, "attention.output.dense.weight");
-    l->bo = param_vector(p, C, 0, "attention.output.dense.bias");
+    l->bo = param_bias(p, C, "attention.output.dense.bias");
     l->attention_norm_w = param_vector(p, C, -1, "attention.output.LayerNorm.weight");
     l->attention_norm_b = param_vector(p, C, 0, "attention.output.LayerNorm.bias");
     l->w1 = param_matrix(p, I, C, "intermediate.dense.weight");
     l->b1 = param_vector(p, I, 0, "intermediate.dense.bias");
     l->w2 = param_matrix(p, C, I, "output.dense.weight");
-    l->b2 = param_vector(p, C, 0, "output.dense.bias");
+    l->b2 = param_bias(p, C, "output.dense.bias");
     l->output_norm_w = param_vector(p, C, -1, "output.LayerNorm.weight");
     l->output_norm_b = param_vector(p, C, 0, "output.LayerNorm.bias");
 }

@@ -36,6 +36,15 @@ struct tensor *param_vector(const struct param_builder *b, int64_t n, float init
     return param_new(b->p, b->a, F32, 1, &n, init, b->flags, "%s%s", b->part, name);
 }
 
+struct tensor *param_bias(const struct param_builder *b, int64_t n, const char *name)
+{
+    struct param_builder bias = *b;
+
+    if (b->dtype == BF16)
+        bias.flags |= PARAM_BIAS;
+    return param_vector(&bias, n, 0, name);
+}
+
 static struct param *find(const struct params *p, const struct tensor *t)
 {
     int i = 0;

@@ -26,6 +26,9 @@ struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int6
 /* init: as in struct param; 0: zeros, negative: ones. */
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name);
 
+/* The bias of a matrix, which starts at 0. */
+struct tensor *param_bias(const struct param_builder *b, int64_t n, const char *name);
+
 /* Values of the parameter with tensor t, as F32. The caller frees them. */
 float *start_values(const struct params *p, const struct tensor *t, struct device *d);
 /* Uploads changed values, and frees them. */

@@ -212,7 +212,7 @@ static void test_late_downloads(void **state)
 /* One product y[M,N] (+)= op(a) op(b) + bias.  Each matrix ends with its memory, at which the fake looks. */
 struct product {
     int64_t m, n, k;
-    bool ta, tb, add, bias;
+    bool ta, tb, add, bias, rounded; /* rounded: the bias has a copy in BF16 */
     enum dtype dtype, y_dtype;
     int shift, bias_shift; /* elements that a and the bias lie behind the begin of their memory */
     enum rows_mode rows;
@@ -276,18 +276,23 @@ static float value_at(const void *data, enum dtype dtype, int64_t i)
 static void check_product(struct device *d, const struct product *p)
 {
     struct ctx c = { .dev = d, .k = d->driver->kernels, .rows = p->rows };
-    struct matrix a, b, bias, y;
+    struct matrix a, b, bias, rounded, y;
 
     matrix_open(&a, d, "a", p->dtype, p->ta ? p->k : p->m, p->ta ? p->m : p->k, p->shift);
     matrix_open(&b, d, "b", p->dtype, p->tb ? p->n : p->k, p->tb ? p->k : p->n, 0);
     matrix_open(&bias, d, "bias", F32, 1, p->n, p->bias_shift);
+    matrix_open(&rounded, d, "bias", BF16, 1, p->n, p->bias_shift);
+    bias.t.rounded = p->rounded ? &rounded.t : NULL;
     matrix_open(&y, d, "y", p->y_dtype, p->m, p->n, 0);
     struct tensor *out = &y.t;
     struct destination to = { out, p->add };
+    int64_t before = d->counts.launches;
     if (p->bias)
         RUN(&c, linear, out, NULL, &a.t, &b.t, &bias.t, ACT_NONE);
     else
         RUN(&c, matmul, to, &a.t, p->ta, &b.t, p->tb);
+    if (p->rounded)
+        assert_int_equal(d->counts.launches - before, 1);
     float *got = xmalloc(tensor_bytes(out));
     device_download(d, got, out);
     for (int64_t i = 0; i < p->m; i++)
@@ -301,6 +306,7 @@ static void check_product(struct device *d, const struct product *p)
     matrix_close(&a, d);
     matrix_close(&b, d);
     matrix_close(&bias, d);
+    matrix_close(&rounded, d);
     matrix_close(&y, d);
 }
 
@@ -325,7 +331,10 @@ static void test_products(void **state)
         p.tb = p.bias = true, p.bias_shift = i % 2 ? 16 : 0;
         p.dtype = p.y_dtype = i / 2 ? BF16 : F32;
         check_product(&d, &p);
+        p.rounded = true; /* no kernel rounds the bias first */
+        check_product(&d, &p);
     }
+    n += 4;
     for (int i = 0; i < 4; i++, n++) { /* few rows and many, by the algorithm of one number of them */
         struct product p = large;
         p.tb = p.bias = true, p.m = 1 + 213 * i, p.rows = ROWS_MANY;

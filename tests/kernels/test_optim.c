@@ -103,6 +103,36 @@ static void test_bf16_values(void **state)
     optim_model_close(&m);
 }
 
+/* A frozen bias keeps a rounded copy beside it, whichever way its values come; a trained one has none. */
+static void test_rounded_bias(void **state)
+{
+    const float values[5] = { 1.00390625f, -3.14159274f, 1e-3f, 7.1f, -0.3f }, part[2] = { 2.7182817f, -1e-5f };
+    char unaligned[1 + sizeof part];
+    struct optim_model m;
+    uint16_t half[5];
+    float whole[5];
+
+    (void)state;
+    optim_model_open(&m, OPTIMIZER_ADAMW);
+    assert_null(declare(&m, "trained", 5, 0, PARAM_BIAS, F32)->t->rounded);
+    assert_null(declare(&m, "frozen", 5, 0, PARAM_FROZEN, F32)->t->rounded);
+    struct param *p = declare(&m, "bias", 5, 0, PARAM_FROZEN | PARAM_BIAS, F32);
+    param_upload(p, &m.step.device, values);
+    memcpy(unaligned + 1, part, sizeof part);
+    param_upload_stored(p, &m.step.device, unaligned + 1, 3, 2);
+    param_download(p, &m.step.device, whole);
+    device_download(&m.step.device, half, p->t->rounded);
+    for (int i = 0; i < 5; i++) {
+        assert_true(whole[i] == (i < 3 ? values[i] : part[i - 3]));
+        assert_int_equal(half[i], bf16_from_f32(whole[i]));
+    }
+    struct tensor *slice = tensor_slice(&m.step.ctx, p->t, 1, 3);
+    assert_ptr_equal(slice->rounded->data, (uint16_t *)p->t->rounded->data + 1);
+    assert_int_equal(tensor_size(slice->rounded), 3);
+    assert_null(tensor_view(p->t, 1, 3).rounded);
+    optim_model_close(&m);
+}
+
 /* The gold file. */
 
 /* Ten updates add at most a few units of roundoff to numbers of size 1; none of it may come from elsewhere. */
@@ -402,10 +432,15 @@ static void test_odd_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_values), cmocka_unit_test(test_memory_of_a_parameter),
-        cmocka_unit_test(test_bf16_values),  cmocka_unit_test(test_gold),
-        cmocka_unit_test(test_schedule),     cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_odd_sizes),    cmocka_unit_test(test_trained_parameters_change),
+        cmocka_unit_test(test_first_values),
+        cmocka_unit_test(test_memory_of_a_parameter),
+        cmocka_unit_test(test_bf16_values),
+        cmocka_unit_test(test_rounded_bias),
+        cmocka_unit_test(test_gold),
+        cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_odd_sizes),
+        cmocka_unit_test(test_trained_parameters_change),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }
