@@ -235,9 +235,84 @@ __global__ void __launch_bounds__(MMA_THREADS)
         put_queries(y + row * a.y_stride + column, lse + row * a.heads + t.head, sums, a, rows);
 }
 
+constexpr int SHORT_WARPS = 4, SHORT_LENGTH = 64;
+
+/* The shared memory of a warp of attention_short_kernel. */
+template <int D>
+struct short_tiles {
+    alignas(16) bf16 q[16][D + TILE_GAP], k[forward_keys(D)][D + TILE_GAP], v[forward_keys(D)][D + TILE_GAP];
+};
+
+/* Adds a tile of keys to the sums of the 16 queries in shared memory; names as in attention_mma_kernel. */
+template <int D>
+__device__ inline void add_short_tile(struct softmax_sums<D, 1> &sums, const struct short_tiles<D> &tiles,
+                                      const attention_args<bf16> &a, const struct attention_task &t, int first, int j0)
+{
+    constexpr int KEYS = forward_keys(D);
+    float s[1][KEYS / 8][4];
+    struct left_pair<1, KEYS> weights;
+    int left = t.k_length - j0;
+    zero(s);
+    UNROLL
+    for (int d = 0; d < D / 16; d++) {
+        unsigned q[1][4];
+        take_left(q, tiles.q, 0, 16 * d);
+        add_times_transposed(s, q, tiles.k, 16 * d, left);
+    }
+    softmax_tile<KEYS>(s, sums, a, bias_of(a, t.head), first, j0, left);
+    drop_tile<KEYS>(s, a, ((int64_t)t.q_first + first) * a.heads + t.head, j0);
+    split_left(weights, s);
+    add_times_tile<D>(sums.out, weights, tiles.v, 0, left);
+}
+
+/*
+ * The same for sequences of at most SHORT_LENGTH tokens.  Blocks of attention_mma_kernel have as many warps as the
+ * longest sequence needs, most of which have no queries then.
+ *
+ * Grid     one warp per sequence and head, SHORT_WARPS per block; it takes 16 queries at a time.
+ * Memory   q, k and v through shared memory of the warp; k and v once if they fit into one tile.
+ * Numbers  bit for bit those of attention_mma_kernel.
+ */
+template <int D>
+__global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
+    attention_short_kernel(bf16 *__restrict__ y, float *__restrict__ lse, attention_args<bf16> a, int pairs)
+{
+    constexpr int KEYS = forward_keys(D);
+    __shared__ struct short_tiles<D> shared[SHORT_WARPS];
+    struct short_tiles<D> &tiles = shared[warp_id()];
+    int pair = (int)grid_warp();
+    if (pair >= pairs)
+        return;
+    struct attention_task t = attention_task_of(a, pair, 0);
+    int64_t column = (int64_t)t.head * a.dim, at = t.k_first * a.kv_stride + column;
+    const bf16 *q = a.q + t.q_first * a.q_stride + column;
+    fetch_tile(tiles.q, q, a.q_stride, t.q_length, a.dim, lane_id(), WARP);
+    for (int first = 0; first < t.q_length; first += 16) {
+        int64_t row = t.q_first + first;
+        struct softmax_sums<D, 1> sums = {
+        };
+        sums.most[0][0] = sums.most[0][1] = -INFINITY;
+        for (int j0 = 0; j0 < t.k_length; j0 += KEYS) {
+            if (first == 0 || t.k_length > KEYS) {
+                int64_t from = at + j0 * a.kv_stride;
+                __syncwarp(); /* no lane reads the tiles any more */
+                fetch_tile(tiles.k, a.k + from, a.kv_stride, t.k_length - j0, a.dim, lane_id(), WARP);
+                fetch_tile(tiles.v, a.v + from, a.kv_stride, t.k_length - j0, a.dim, lane_id(), WARP);
+            }
+            copy_commit();
+            copy_wait<0>();
+            __syncwarp(); /* all lanes have copied */
+            add_short_tile(sums, tiles, a, t, first, j0);
+        }
+        __syncwarp(); /* no lane reads q any more; the next queries arrive while these are stored */
+        fetch_tile(tiles.q, q + (first + 16) * a.q_stride, a.q_stride, t.q_length - first - 16, a.dim, lane_id(), WARP);
+        put_queries(y + row * a.y_stride + column, lse + row * a.heads + t.head, sums, a, t.q_length - first);
+    }
+}
+
 template <int D>
 static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, attention_args<float> a, int64_t max_len,
-                      int64_t n)
+                      int64_t, int64_t n)
 {
     constexpr int TILE = attention_tile(D);
     a.tiles = (max_len + TILE - 1) / TILE;
@@ -247,9 +322,15 @@ static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, atten
 
 template <int D>
 static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, attention_args<bf16> a, int64_t max_len,
-                      int64_t n)
+                      int64_t max_keys, int64_t n)
 {
     constexpr int ROWS = 16 * forward_rows(D);
+    if constexpr (D <= 64)
+        if (max_len <= SHORT_LENGTH && max_keys <= SHORT_LENGTH) {
+            LAUNCH(attention_short_kernel<D>, blocks_for(n * a.heads, SHORT_WARPS), SHORT_WARPS * WARP, 0,
+                   cuda_stream(c), data_of<bf16>(y), data_of<float>(lse), a, (int)(n * a.heads));
+            return;
+        }
     int64_t warps = (max_len + ROWS - 1) / ROWS;
     warps = warps < MMA_WARPS ? warps : MMA_WARPS;
     a.tiles = (max_len + warps * ROWS - 1) / (warps * ROWS);
@@ -265,5 +346,5 @@ extern "C" void cuda_attention(struct ctx *c, struct tensor *y, struct tensor *l
         return;
     DTYPE_SWITCH(q->dtype, HEAD_SWITCH(tensor_cols(y) / form->heads,
                                        attention<D>(c, y, lse, attention_args_of<T>(c, q, kv, qs, ks, form, site),
-                                                    qs->max_len, qs->n)));
+                                                    qs->max_len, ks->max_len, qs->n)));
 }
