@@ -1,4 +1,5 @@
-/* Attention with T5's relative positions beside transformers (gold/make_attention.py): output and every gradient. */
+/* Attention with T5's relative positions beside transformers (gold/make_attention.py): output and every gradient; and
+ * the bits of a sequence among others. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -66,8 +67,62 @@ static void test_t5(void **state)
     safetensors_close(&gold);
 }
 
+/* Lengths around the ends of tiles, then two longer ones, which CUDA gives another kernel. */
+static const int32_t company[] = { 23, 33, 64, 0, 1, 16, 17, 48, 32, 65, 130 };
+enum { SHORT = 9, SHORT_ROWS = 234, WHOLE_ROWS = 429, COMPANY_HEADS = 2, COMPANY_CELLS = 7 };
+
+/* Computes y and lse of the first n sequences, as bytes of their rows. */
+static void attend(struct test_step *s, struct tensor *out[2], const struct tensor *x, int n,
+                   const struct attention_form *form)
+{
+    struct ctx *c = &s->ctx;
+    struct tensor *y = out[0] = tensor_new2(c, x->dtype, x->shape[0], tensor_cols(x) / 3);
+    struct tensor *lse = out[1] = tensor_new2(c, F32, x->shape[0], form->heads);
+    struct seqs seqs = batch_seqs(c, company, n), *at = &seqs;
+
+    RUN(c, attention, y, lse, x, x, at, at, form, 0);
+}
+
+static void check_company(struct test_step *s, int dim, float p, bool bias)
+{
+    int64_t width = COMPANY_HEADS * dim;
+    struct tensor *x = formula_tensor(s, "x", WHOLE_ROWS, 3 * width, false),
+                  *half = tensor_new2(&s->ctx, BF16, WHOLE_ROWS, 3 * width);
+    struct attention_form form = { .heads = COMPANY_HEADS, .scale = 0.3f, .p = p };
+    struct tensor *alone[2], *among[2];
+
+    if (bias)
+        form.bias = formula_tensor(s, "bias", COMPANY_HEADS, COMPANY_CELLS, false);
+    RUN(&s->ctx, cast, half, x);
+    struct tensor few = tensor_view(half, 0, SHORT_ROWS);
+    attend(s, alone, &few, SHORT, &form);
+    attend(s, among, half, ARRAY_LEN(company), &form);
+    for (int i = 0; i < 2; i++) {
+        char *want = xmalloc(tensor_bytes(alone[i])), *got = xmalloc(tensor_bytes(among[i]));
+        device_download(&s->device, want, alone[i]);
+        device_download(&s->device, got, among[i]);
+        assert_memory_equal(got, want, tensor_bytes(alone[i]));
+        free(want);
+        free(got);
+    }
+}
+
+static void test_company(void **state)
+{
+    struct test_step s;
+
+    (void)state;
+    test_step_open(&s);
+    check_company(&s, 64, 0, false);
+    check_company(&s, 64, 0.2f, true);
+    check_company(&s, 32, 0, false);
+    check_company(&s, 20, 0.2f, true);
+    check_company(&s, 7, 0, true);
+    test_step_close(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_t5) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_t5), cmocka_unit_test(test_company) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
