@@ -81,7 +81,7 @@ void decode_world_close(struct decode_world *w)
     guard_stop();
     assert_in_range(a->used, 1, WORLD_BYTES);
     w->step.device.driver->download(&w->step.device, copy, a->base, a->used);
-    assert_int_equal(guard_find_damage(copy), -1);
+    assert_int_equal(guard_find_damage(copy, GUARD_PATTERN), -1);
     free(copy);
     test_step_close(&w->step);
 }

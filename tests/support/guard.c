@@ -88,11 +88,11 @@ void guard_stop(void)
     ASAN_UNPOISON_MEMORY_REGION(guard.step->base, guard.step->size);
 }
 
-int64_t guard_find_damage(const unsigned char *copy)
+int64_t guard_find_damage(const unsigned char *copy, int pattern)
 {
     for (int i = 0; i < guard.n; i++)
         for (size_t at = guard.blocks[i].end; at < guard.blocks[i].next; at++)
-            if (copy[at] != GUARD_PATTERN && !was_used(at))
+            if (copy[at] != pattern && !was_used(at))
                 return (int64_t)at;
     return -1;
 }

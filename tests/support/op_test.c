@@ -234,40 +234,43 @@ static size_t dry_peak(struct device *d, struct op_test *t, const struct mode *m
     return measure.peak;
 }
 
-static void check_guards(struct device *d, const struct arena *a, const struct op_test *t)
+static void check_guards(struct device *d, const struct arena *a, const struct op_test *t, int pattern)
 {
     unsigned char *copy = xmalloc(a->size);
 
     d->driver->download(d, copy, a->base, a->size);
-    int64_t at = guard_find_damage(copy);
+    int64_t at = guard_find_damage(copy, pattern);
     free(copy);
     if (at >= 0)
         fail_msg("%s on %s: [%lld, %lld] variant %d: byte %lld, beyond every block, was written", t->row->name,
                  d->driver->name, (long long)t->rows, (long long)t->cols, t->variant, (long long)at);
 }
 
-static void fill_pattern(struct device *d, const struct arena *a)
+static void fill_memory(struct device *d, const struct arena *a, int pattern)
 {
-    void *pattern = xmalloc(a->size);
+    void *bytes = xmalloc(a->size);
 
-    memset(pattern, GUARD_PATTERN, a->size);
-    d->driver->upload(d, a->base, pattern, a->size);
+    memset(bytes, pattern, a->size);
+    d->driver->upload(d, a->base, bytes, a->size);
     d->driver->sync(d); /* before blocks are closed */
-    free(pattern);
+    free(bytes);
 }
 
-/* Fails if a byte beyond a block is written, or if the dry run predicts another peak.  End with outcome_release. */
+/* Fails if a byte beyond a block is written, or if the dry run predicts another peak.  Every second run starts with
+ * memory full of NaN.  End with outcome_release. */
 static struct outcome op_run(struct device *d, struct op_test *t, const struct mode *mode)
 {
     struct arena host, step_arena;
     struct error err;
     struct outcome out = { .bits = HASH_START };
+    static int runs;
+    int pattern = runs++ % 2 ? GUARD_PATTERN : GUARD_NAN;
 
     assert_int_equal(arena_init(&host, HOST_BYTES, &err), 0);
     guard_start(&step_arena, strcmp(d->driver->name, "cuda") == 0);
     size_t peak = dry_peak(d, t, mode, &host);
     assert_int_equal(device_arena(d, &step_arena, peak, &err), 0);
-    fill_pattern(d, &step_arena);
+    fill_memory(d, &step_arena, pattern);
     struct ctx c = {
         .k = d->driver->kernels, .dev = d, .host = &host, .step = &step_arena, .recording = true, .training = true
     };
@@ -278,7 +281,7 @@ static struct outcome op_run(struct device *d, struct op_test *t, const struct m
                  step_arena.peak);
     guard_stop();
     if (!mode->checkpointed) /* which uses its memory again, guards included */
-        check_guards(d, &step_arena, t);
+        check_guards(d, &step_arena, t, pattern);
     out.n = tensor_size(y);
     out.form = *y;
     out.y = decode(d, y, &out.bits);
