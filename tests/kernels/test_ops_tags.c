@@ -4,24 +4,29 @@
 
 #include <math.h>
 
+enum { ONE_MATRIX = 1, ALL_DIFFERENT }; /* variants of pair_dot: both ends in one matrix; no row in two pairs */
+
 static int64_t ends(const struct op_test *t)
 {
-    return t->rows / 2 + 1;
+    return t->variant == ALL_DIFFERENT ? t->rows : t->rows / 2 + 1;
 }
 
-/* Variant 1: pairs of rows of one matrix. */
 static void pair_dot_setup(struct op_test *t)
 {
     op_matrix(t, ends(t), t->cols, 1);
-    if (!t->variant)
+    if (t->variant != ONE_MATRIX)
         op_matrix(t, ends(t) + 3, t->cols, 1);
     op_ints(t, t->rows, 0, (int32_t)ends(t));
     op_ints(t, t->rows, 0, (int32_t)ends(t));
+    for (int64_t p = 0; t->variant == ALL_DIFFERENT && p < t->rows; p++) {
+        t->ints[0][p] = (int32_t)p;
+        t->ints[1][p] = (int32_t)(t->rows - 1 - p);
+    }
 }
 
 static struct tensor *run_pair_dot(struct ctx *c, struct op_test *t)
 {
-    struct tensor *other = t->variant ? t->x[0] : t->x[1];
+    struct tensor *other = t->variant == ONE_MATRIX ? t->x[0] : t->x[1];
     struct index u = batch_index(c, t->ints[0], t->rows, tensor_rows(t->x[0]));
     struct index v = batch_index(c, t->ints[1], t->rows, tensor_rows(other));
     return op_pair_dot(c, t->x[0], &u, other, &v, 0.75f);
@@ -30,7 +35,8 @@ static struct tensor *run_pair_dot(struct ctx *c, struct op_test *t)
 static void pair_dot(const struct op_test *t, double *const *x, double *y)
 {
     for (int64_t p = 0; p < t->rows; p++) {
-        const double *a = x[0] + t->ints[0][p] * t->cols, *b = x[t->variant ? 0 : 1] + t->ints[1][p] * t->cols;
+        const double *a = x[0] + t->ints[0][p] * t->cols,
+                     *b = x[t->variant == ONE_MATRIX ? 0 : 1] + t->ints[1][p] * t->cols;
         for (int64_t j = 0; j < t->cols; j++)
             y[p] += 0.75 * a[j] * b[j];
     }
@@ -142,7 +148,7 @@ static void policy_loss(const struct op_test *t, double *const *x, double *y)
 }
 
 static const struct op_row rows[] = {
-    { "pair_dot", pair_dot_setup, run_pair_dot, pair_dot, .variants = 2 },
+    { "pair_dot", pair_dot_setup, run_pair_dot, pair_dot, .variants = 3 },
     { "segment_softmax", segment_softmax_setup, run_segment_softmax, segment_softmax, .variants = 2, .f32_only = true },
     { "probability_bce", probability_bce_setup, run_probability_bce, probability_bce, .variants = 2, .f32_only = true },
     { "policy_loss", policy_loss_setup, run_policy_loss, policy_loss, .variants = 3, .f32_only = true },
