@@ -47,6 +47,32 @@ __device__ inline void sum_over_warps(float (&v)[PACK])
                 v[k] += part[w][k][lane_id()];
 }
 
+constexpr int PART_THREADS = COLUMN_THREADS, PART_COLUMNS = WARP; /* columns of a block of sum_of_parts */
+
+/* Returns the first of the columns of a block of sum_of_parts, plus this lane's number. */
+__device__ inline int64_t part_column()
+{
+    return block_id() * PART_COLUMNS + lane_id();
+}
+
+/* Returns in warp 0 the sum of part[p * stride + j] over all parts; 0 for columns from cols on.  Each warp adds up
+ * every COLUMN_WARPS-th part, and warp 0 adds the sums of the warps in their order.  A block calls it once. */
+__device__ inline float sum_of_parts(const float *__restrict__ part, int64_t parts, int64_t stride, int64_t j,
+                                     int64_t cols)
+{
+    __shared__ float of_warp[COLUMN_WARPS][WARP];
+    float sum = 0;
+    UNROLL_4
+    for (int64_t p = warp_id(); p < parts && j < cols; p += COLUMN_WARPS)
+        sum += part[p * stride + j];
+    of_warp[warp_id()][lane_id()] = sum;
+    __syncthreads();
+    if (warp_id() == 0)
+        for (int w = 1; w < COLUMN_WARPS; w++)
+            sum += of_warp[w][lane_id()];
+    return sum;
+}
+
 /* y[cols] (+)= sum over the rows of x.  The rows are cut by shape alone, so the sum is the same on every run. */
 void column_sums(struct ctx *c, float *y, bool add, const struct tensor *x, int64_t rows, int64_t cols);
 /* y[cols] (+)= sum over the rows of x, which are F32, few, and `stride` apart.  It is the second half of such a sum. */

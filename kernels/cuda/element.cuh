@@ -117,6 +117,13 @@ __device__ inline void put_pack(T *y, const float (&v)[PACK], int64_t left, bool
     store_pack(y, sum, left);
 }
 
+/* The same for a whole pack at an aligned address. */
+template <typename T>
+__device__ inline void put_whole(T *y, const float (&v)[PACK], bool add)
+{
+    put_pack((T *)__builtin_assume_aligned(y, 16), v, PACK, add);
+}
+
 /* The same for one element. */
 template <typename T>
 __device__ inline void put(T *y, float v, bool add)

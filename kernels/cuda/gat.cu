@@ -354,8 +354,6 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
     }
 }
 
-constexpr int FINISH_THREADS = 128;
-
 /* The gradients of a_src, a_dst and bias; NULL: not wanted. */
 struct vector_gradient {
     float *y[VECTORS];
@@ -366,25 +364,19 @@ struct vector_gradient {
 /*
  * y[v] (+)= the sum of the parts' v-th rows
  *
- * Grid     one thread per column of each vector.
- * Memory   reads the parts once, a warp 32 neighbours at a time, four parts under way.
- * Numbers  f32 sums in the order of the parts.
+ * Grid     one block per PART_COLUMNS columns of all vectors; warps take turns at the parts.
+ * Memory   reads the parts once, a warp 32 neighbours at a time; 1 KiB of shared memory.
+ * Numbers  f32 sums in an order fixed by the shape.
  */
-__global__ void __launch_bounds__(FINISH_THREADS)
+__global__ void __launch_bounds__(PART_THREADS)
     gat_finish_kernel(struct vector_gradient d, const float *__restrict__ part, int64_t parts, int64_t cols)
 {
-    int64_t j = grid_thread() % cols;
-    int v = (int)(grid_thread() / cols);
-    float sum = 0;
-    if (v >= VECTORS)
-        return;
-    UNROLL_4
-    for (int64_t p = 0; p < parts; p++)
-        sum += part[(VECTORS * p + v) * cols + j];
+    int64_t all = VECTORS * cols, at = part_column(), j = at % cols;
+    float sum = sum_of_parts(part, parts, all, at, all);
     UNROLL
-    for (int k = 0; k < VECTORS; k++)
-        if (k == v && d.y[k] && j < d.cols[k])
-            put(d.y[k] + j, sum, d.add[k]);
+    for (int v = 0; v < VECTORS; v++)
+        if (warp_id() == 0 && at / cols == v && d.y[v] && j < d.cols[v])
+            put(d.y[v] + j, sum, d.add[v]);
 }
 
 /*
@@ -496,8 +488,8 @@ static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTOR
         return;
     LAUNCH(gat_vector_part_kernel<T>, blocks_for(r.vector_parts * column_tiles(width), 1), COLUMN_THREADS, 0,
            cuda_stream(c), r.vectors, r.out, r.into, up, cols, v, r.vector_per);
-    LAUNCH(gat_finish_kernel, blocks_for(VECTORS * width, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c), to,
-           r.vectors, r.vector_parts, width);
+    LAUNCH(gat_finish_kernel, blocks_for(VECTORS * width, PART_COLUMNS), PART_THREADS, 0, cuda_stream(c), to, r.vectors,
+           r.vector_parts, width);
 }
 
 static void type_gradient(struct ctx *c, struct destination dedge_bias, const struct gat *g, const struct gat_room &r)

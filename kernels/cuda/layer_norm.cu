@@ -1,6 +1,10 @@
 #include "kernels/cuda/columns.cuh"
 
+#include <initializer_list>
+
 constexpr int ROWS = 4;
+constexpr int64_t SHORT_PART_ROWS =
+    2 * COLUMN_WARPS; /* the fewest rows of a part in layer_norm_short_backward_kernel */
 
 /* z = x + res for PACK columns of a row; res may be NULL. */
 template <typename T>
@@ -118,6 +122,13 @@ __global__ void __launch_bounds__(ROWS *WARP)
     }
 }
 
+/* The gradients of x and res, which may be one tensor; NULL: not wanted. */
+template <typename T>
+struct norm_gradient {
+    T *dx, *dres;
+    bool dx_add, dres_add;
+};
+
 /*
  * g = dy w;  dz = rstd (g - mean(g) - zhat mean(g zhat)), into dx and dres
  *
@@ -128,9 +139,8 @@ __global__ void __launch_bounds__(ROWS *WARP)
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
-    layer_norm_dx_kernel(T *dx, bool dx_add, T *dres, bool dres_add, const T *dy, const T *x, const T *res,
-                         const float *__restrict__ w, const float *__restrict__ mean, const float *__restrict__ rstd,
-                         int64_t rows, int64_t cols) /* dx and dres may be one tensor */
+    layer_norm_dx_kernel(struct norm_gradient<T> d, const T *dy, const T *x, const T *res, const float *__restrict__ w,
+                         const float *__restrict__ mean, const float *__restrict__ rstd, int64_t rows, int64_t cols)
 {
     int64_t r = grid_warp(), first = lane_id() * PACK;
     float z[PACK], g[PACK], scale[PACK], sum = 0, dot = 0;
@@ -159,10 +169,10 @@ __global__ void __launch_bounds__(ROWS *WARP)
         load_pack(scale, w + j, cols - j);
         for (int k = 0; k < PACK; k++)
             z[k] = s * (rounded_product(g[k], scale[k]) - sum - (z[k] - m) * s * dot);
-        if (dx)
-            put_pack(dx + r * cols + j, z, cols - j, dx_add);
-        if (dres)
-            put_pack(dres + r * cols + j, z, cols - j, dres_add);
+        if (d.dx)
+            put_pack(d.dx + r * cols + j, z, cols - j, d.dx_add);
+        if (d.dres)
+            put_pack(d.dres + r * cols + j, z, cols - j, d.dres_add);
     }
 }
 
@@ -198,45 +208,117 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
     }
 }
 
-constexpr int FINISH_THREADS = 128;
-
 /*
  * dw (+)= the sum of the first halves of the parts;  db (+)= the sum of their second halves
  *
- * Grid     one thread per column of dw, then of db.
- * Memory   reads the parts once, a warp 32 neighbours at a time, four parts in flight.
- * Numbers  f32 sums in the order of the parts.
+ * Grid     one block per PART_COLUMNS columns of dw and db; warps take turns at the parts.
+ * Memory   reads the parts once, a warp 32 neighbours at a time; 1 KiB of shared memory.
+ * Numbers  f32 sums in an order fixed by the shape.
  */
-__global__ void __launch_bounds__(FINISH_THREADS)
+__global__ void __launch_bounds__(PART_THREADS)
     layer_norm_finish_kernel(float *dw, bool dw_add, float *db, bool db_add, const float *__restrict__ part,
                              int64_t parts, int64_t cols)
 {
-    int64_t j = grid_thread();
-    float sum = 0;
-    if (j >= 2 * cols)
+    int64_t j = part_column();
+    float sum = sum_of_parts(part, parts, 2 * cols, j, 2 * cols);
+    if (warp_id() != 0)
         return;
-    UNROLL_4
-    for (int64_t p = 0; p < parts; p++)
-        sum += part[2 * p * cols + j];
     if (j < cols && dw)
         put(dw + j, sum, dw_add);
-    if (j >= cols && db)
+    if (j >= cols && j < 2 * cols && db)
         put(db + j - cols, sum, db_add);
 }
 
-/* Rows of 257 to 768 columns, as encoders have them, take the kernel that keeps a row in registers. */
-/* The gradients of w and b, in parts of the rows. */
+/*
+ * Both of the above for rows of whole packs at aligned addresses, of at most N packs a lane.
+ *
+ * Grid     one block per part; warps take turns at its rows.  A row and a warp's sums of its rows lie in registers.
+ * Memory   reads dy, x and res once, all loads of a row in flight at once, writes dx, dres and the part once; 16 KiB N
+ *          of shared memory.
+ * Numbers  as above.  The sums of a part are those of its warps, in their order.
+ */
+template <typename T, int N>
+__global__ void __launch_bounds__(COLUMN_THREADS)
+    layer_norm_short_backward_kernel(struct norm_gradient<T> d, float *__restrict__ part, const T *dy, const T *x,
+                                     const T *res, const float *__restrict__ w, const float *__restrict__ mean,
+                                     const float *__restrict__ rstd, int64_t rows, int cols, int64_t per)
+{
+    __shared__ float of_warp[COLUMN_WARPS][2 * N][PACK][WARP];
+    int64_t end = (block_id() + 1) * per < rows ? (block_id() + 1) * per : rows;
+    float dw[N][PACK] = { { 0 } }, db[N][PACK] = { { 0 } };
+    for (int64_t r = block_id() * per + warp_id(); r < end; r += COLUMN_WARPS) {
+        float z[N][PACK], g[N][PACK], v[N][PACK], scale[PACK], sum = 0, dot = 0, m = mean[r], s = rstd[r];
+        UNROLL
+        for (int i = 0; i < N; i++) { /* lanes behind the row's end read its begin and ignore it */
+            int j = (i * WARP + lane_id()) * PACK, at = j < cols ? j : 0;
+            load_whole(z[i], x + r * cols + at);
+            load_whole(v[i], (res ? res : x) + r * cols + at);
+            load_whole(g[i], dy + r * cols + at);
+        }
+        UNROLL
+        for (int i = 0; i < N; i++) {
+            int j = (i * WARP + lane_id()) * PACK;
+            load_whole(scale, w + (j < cols ? j : 0)); /* as above */
+            for (int k = 0; k < PACK; k++) {
+                z[i][k] = (z[i][k] + (res ? v[i][k] : 0.0f) - m) * s;
+                dw[i][k] += g[i][k] * z[i][k];
+                db[i][k] += g[i][k];
+                g[i][k] = j < cols ? rounded_product(g[i][k], scale[k]) : 0.0f;
+                sum += g[i][k];
+                dot += g[i][k] * z[i][k];
+            }
+        }
+        sum = warp_sum(sum) / (float)cols;
+        dot = warp_sum(dot) / (float)cols;
+        UNROLL
+        for (int i = 0; i < N; i++) {
+            int j = (i * WARP + lane_id()) * PACK;
+            for (int k = 0; k < PACK; k++)
+                z[i][k] = s * (g[i][k] - sum - z[i][k] * dot);
+            if (j < cols && d.dx)
+                put_whole(d.dx + r * cols + j, z[i], d.dx_add);
+            if (j < cols && d.dres)
+                put_whole(d.dres + r * cols + j, z[i], d.dres_add);
+        }
+    }
+    if (!part)
+        return;
+    UNROLL
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < PACK; k++) {
+            of_warp[warp_id()][i][k][lane_id()] = dw[i][k];
+            of_warp[warp_id()][N + i][k][lane_id()] = db[i][k];
+        }
+    __syncthreads();
+    for (int t = warp_id(); t < 2 * N; t += COLUMN_WARPS) { /* PACK columns a lane, of dw and then of db */
+        int j = (t % N * WARP + lane_id()) * PACK;
+        float sum[PACK] = { 0 };
+        for (int v = 0; v < COLUMN_WARPS; v++)
+            for (int k = 0; k < PACK; k++)
+                sum[k] += of_warp[v][t][k][lane_id()];
+        if (j < cols)
+            store_whole(part + (2 * block_id() + t / N) * cols + j, sum);
+    }
+}
+
+/* Returns the packs of a lane in the kernels that keep a row in registers, or 0 if they do not serve these rows.  They
+ * serve 257 to 768 columns, as encoders have them, in whole packs at aligned addresses. */
+static int short_packs(int64_t cols, std::initializer_list<const void *> rows)
+{
+    bool whole = cols % PACK == 0;
+    for (const void *p : rows)
+        whole = whole && aligned16(p);
+    int64_t packs = (cols + WARP * PACK - 1) / (WARP * PACK);
+    return whole && (packs == 2 || packs == 3) ? (int)packs : 0;
+}
+
 template <typename T>
 static void layer_norm_rows(struct ctx *c, T *y, float *mean, float *rstd, const T *x, const T *res, const float *w,
                             const float *b, int64_t rows, int64_t cols, float eps)
 {
-    /* Every row begins at a multiple of 16 bytes if the tensor does and a row has whole packs. */
-    bool whole = cols % PACK == 0;
-    for (const void *p : { (const void *)y, (const void *)x, (const void *)res, (const void *)w, (const void *)b })
-        whole = whole && aligned16(p);
-    int64_t packs = whole ? (cols + WARP * PACK - 1) / (WARP * PACK) : 0;
+    int packs = short_packs(cols, { y, x, res, w, b });
     auto kernel = packs == 2 ? layer_norm_short_kernel<T, 2> : layer_norm_short_kernel<T, 3>;
-    if (packs == 2 || packs == 3)
+    if (packs)
         LAUNCH(kernel, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c), y, mean, rstd, x, res, w, b, rows,
                (int)cols, eps);
     else
@@ -254,19 +336,72 @@ extern "C" void cuda_layer_norm(struct ctx *c, struct tensor *y, struct tensor *
                                                tensor_rows(x), tensor_cols(x), eps));
 }
 
+/* The arguments of a backward. */
 template <typename T>
-static void layer_norm_vectors(struct ctx *c, struct destination dw, struct destination db, const struct tensor *dy,
-                               const struct tensor *x, const struct tensor *res, const struct tensor *mean,
-                               const struct tensor *rstd)
+struct norm_view {
+    const T *dy, *x, *res;
+    const float *w, *mean, *rstd;
+    int64_t rows, cols;
+};
+
+/* The sums of dw and db over parts of the rows. */
+struct norm_parts {
+    float *sums; /* [n, 2, cols]; NULL: not wanted */
+    int64_t n, per;
+};
+
+static struct norm_parts norm_parts_of(struct ctx *c, int64_t rows, int64_t cols, int64_t per, bool wanted)
 {
-    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
-    int64_t per = rows_per_part(rows, 2 * cols), parts = (rows + per - 1) / per;
-    float *part = (float *)cuda_scratch(c, (size_t)(2 * parts * cols) * sizeof(float));
-    LAUNCH(layer_norm_part_kernel<T>, blocks_for(parts * column_tiles(cols), 1), COLUMN_THREADS, 0, cuda_stream(c),
-           part, data_of<T>(dy), data_of<T>(x), data_of<T>(res), data_of<float>(mean), data_of<float>(rstd), rows, cols,
-           per);
-    LAUNCH(layer_norm_finish_kernel, blocks_for(2 * cols, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c),
-           data_of<float>(dw.t), dw.add, data_of<float>(db.t), db.add, part, parts, cols);
+    struct norm_parts p = {};
+    p.per = per, p.n = (rows + per - 1) / per;
+    p.sums = wanted ? (float *)cuda_scratch(c, (size_t)(2 * p.n * cols) * sizeof(float)) : nullptr;
+    return p;
+}
+
+/* Returns the rows of a part: the same number for each warp. */
+static int64_t rows_per_short_part(int64_t rows)
+{
+    int64_t per = (rows + PARTS - 1) / PARTS;
+    return per < SHORT_PART_ROWS ? SHORT_PART_ROWS : (per + COLUMN_WARPS - 1) / COLUMN_WARPS * COLUMN_WARPS;
+}
+
+/* Computes dx and dres, and the parts of dw and db, for rows in registers. */
+template <typename T>
+static void short_backward(struct ctx *c, int packs, struct norm_gradient<T> d, const struct norm_parts &p,
+                           const struct norm_view<T> &v)
+{
+    auto kernel = packs == 2 ? layer_norm_short_backward_kernel<T, 2> : layer_norm_short_backward_kernel<T, 3>;
+    LAUNCH(kernel, blocks_for(p.n, 1), COLUMN_THREADS, 0, cuda_stream(c), d, p.sums, v.dy, v.x, v.res, v.w, v.mean,
+           v.rstd, v.rows, (int)v.cols, p.per);
+}
+
+/* The same for rows of any width, in two launches. */
+template <typename T>
+static void long_backward(struct ctx *c, struct norm_gradient<T> d, const struct norm_parts &p,
+                          const struct norm_view<T> &v)
+{
+    if (d.dx || d.dres)
+        LAUNCH(layer_norm_dx_kernel<T>, blocks_for(v.rows, ROWS), ROWS * WARP, 0, cuda_stream(c), d, v.dy, v.x, v.res,
+               v.w, v.mean, v.rstd, v.rows, v.cols);
+    if (p.sums)
+        LAUNCH(layer_norm_part_kernel<T>, blocks_for(p.n * column_tiles(v.cols), 1), COLUMN_THREADS, 0, cuda_stream(c),
+               p.sums, v.dy, v.x, v.res, v.mean, v.rstd, v.rows, v.cols, p.per);
+}
+
+template <typename T>
+static void layer_norm_backward(struct ctx *c, struct norm_gradient<T> d, struct destination dw, struct destination db,
+                                const struct norm_view<T> &v)
+{
+    int packs = short_packs(v.cols, { d.dx, d.dres, v.dy, v.x, v.res, v.w });
+    int64_t per = packs ? rows_per_short_part(v.rows) : rows_per_part(v.rows, 2 * v.cols);
+    struct norm_parts p = norm_parts_of(c, v.rows, v.cols, per, dw.t || db.t);
+    if (packs)
+        short_backward(c, packs, d, p, v);
+    else
+        long_backward(c, d, p, v);
+    if (p.sums)
+        LAUNCH(layer_norm_finish_kernel, blocks_for(2 * v.cols, PART_COLUMNS), PART_THREADS, 0, cuda_stream(c),
+               data_of<float>(dw.t), dw.add, data_of<float>(db.t), db.add, p.sums, p.n, v.cols);
 }
 
 extern "C" void cuda_layer_norm_backward(struct ctx *c, struct destination dx, struct destination dres,
@@ -274,20 +409,15 @@ extern "C" void cuda_layer_norm_backward(struct ctx *c, struct destination dx, s
                                          const struct tensor *x, const struct tensor *res, const struct tensor *w,
                                          const struct tensor *mean, const struct tensor *rstd)
 {
-    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
-    /* Without rows the gradients of the vectors are 0. */
-    if (tensor_size(x) == 0) {
-        if (dw.t && !dw.add)
-            cuda_fill(c, dw.t, 0);
-        if (db.t && !db.add)
-            cuda_fill(c, db.t, 0);
+    if (tensor_size(x)) {
+        DTYPE_SWITCH(x->dtype, layer_norm_backward<T>(
+                                   c, { data_of<T>(dx.t), data_of<T>(dres.t), dx.add, dres.add }, dw, db,
+                                   { data_of<T>(dy), data_of<T>(x), data_of<T>(res), data_of<float>(w),
+                                     data_of<float>(mean), data_of<float>(rstd), tensor_rows(x), tensor_cols(x) }));
         return;
     }
-    if (dx.t || dres.t)
-        DTYPE_SWITCH(x->dtype, LAUNCH(layer_norm_dx_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
-                                      data_of<T>(dx.t), dx.add, data_of<T>(dres.t), dres.add, data_of<T>(dy),
-                                      data_of<T>(x), data_of<T>(res), data_of<float>(w), data_of<float>(mean),
-                                      data_of<float>(rstd), rows, cols));
-    if (dw.t || db.t)
-        DTYPE_SWITCH(x->dtype, layer_norm_vectors<T>(c, dw, db, dy, x, res, mean, rstd));
+    /* Without rows the gradients of the vectors are 0. */
+    for (const struct destination &d : { dw, db })
+        if (d.t && !d.add)
+            cuda_fill(c, d.t, 0);
 }

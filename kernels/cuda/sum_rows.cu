@@ -27,29 +27,23 @@ __global__ void __launch_bounds__(COLUMN_THREADS) sum_part_kernel(float *__restr
 /*
  * y[j] (+)= sum of x[r * stride + j] over few rows
  *
- * Grid     one thread per column.
- * Memory   reads x once, a warp 32 neighbours at a time.
- * Numbers  f32 sums in row order.
+ * Grid     one block per PART_COLUMNS columns; warps take turns at the rows.
+ * Memory   reads x once, a warp 32 neighbours at a time; 1 KiB of shared memory.
+ * Numbers  f32 sums in an order fixed by the shape.
  */
-constexpr int FINISH_THREADS = 128;
-
-__global__ void __launch_bounds__(FINISH_THREADS)
-    sum_finish_kernel(float *__restrict__ y, const float *__restrict__ x, int64_t rows, int64_t cols, int64_t stride,
-                      bool add)
+__global__ void __launch_bounds__(PART_THREADS) sum_finish_kernel(float *__restrict__ y, const float *__restrict__ x,
+                                                                  int64_t rows, int64_t cols, int64_t stride, bool add)
 {
-    int64_t j = grid_thread();
-    float sum = 0;
-    if (j >= cols)
-        return;
-    for (int64_t r = 0; r < rows; r++)
-        sum += x[r * stride + j];
-    put(y + j, sum, add);
+    int64_t j = part_column();
+    float sum = sum_of_parts(x, rows, stride, j, cols);
+    if (warp_id() == 0 && j < cols)
+        put(y + j, sum, add);
 }
 
 void column_sums_of_parts(struct ctx *c, float *y, bool add, const float *x, int64_t rows, int64_t cols, int64_t stride)
 {
-    LAUNCH(sum_finish_kernel, blocks_for(cols, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c), y, x, rows, cols,
-           stride, add);
+    LAUNCH(sum_finish_kernel, blocks_for(cols, PART_COLUMNS), PART_THREADS, 0, cuda_stream(c), y, x, rows, cols, stride,
+           add);
 }
 
 void column_sums(struct ctx *c, float *y, bool add, const struct tensor *x, int64_t rows, int64_t cols)
