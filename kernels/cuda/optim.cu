@@ -3,7 +3,7 @@
  */
 #include "kernels/cuda/optim.cuh"
 
-constexpr int THREADS = UPDATE_THREADS, LAST_THREADS = 512;
+constexpr int THREADS = UPDATE_THREADS;
 
 /* The range of elements that a block updates, and their row of the table. */
 struct row_part {
@@ -16,28 +16,6 @@ __device__ inline struct row_part row_part_of(const struct update_table &t)
     struct table_chunk c = chunk_of(t);
     int64_t first = c.number * UPDATE_CHUNK, end = first + UPDATE_CHUNK, n = t.rows[c.row].n;
     return { c.row, first, end < n ? end : n };
-}
-
-/*
- * part[p] = sum of g^2 over chunk p of the table
- *
- * Grid     one block per chunk.
- * Memory   reads g once: bandwidth bound.
- * Numbers  f32 sums in an order fixed by the shapes.
- */
-__global__ void __launch_bounds__(THREADS) square_part_kernel(float *__restrict__ part, struct update_table t)
-{
-    struct row_part s = row_part_of(t);
-    const float *g = t.rows[s.row].g;
-    float sum = 0, v[PACK];
-    for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK) {
-        load_pack(v, g + i, s.end - i);
-        for (int k = 0; k < PACK; k++)
-            sum += v[k] * v[k];
-    }
-    sum = block_sum(sum);
-    if (thread_id() == 0)
-        part[block_id()] = sum;
 }
 
 /* Factors that all elements of a row share: of the gradient, of w, of m, of sqrt(v). */
@@ -58,25 +36,46 @@ __device__ inline struct row_factors factors_of(const struct adamw &a, const str
     return f;
 }
 
+/* Returns the sum of g^2 over the chunk of this block, to every thread. */
+__device__ inline float squares_of_chunk(const struct update_table &t)
+{
+    struct row_part s = row_part_of(t);
+    const float *g = t.rows[s.row].g;
+    float sum = 0, v[PACK];
+    for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK) {
+        load_pack(v, g + i, s.end - i);
+        for (int k = 0; k < PACK; k++)
+            sum += v[k] * v[k];
+    }
+    return block_sum(sum);
+}
+
 /*
- * norm = sum of part;  lr = the schedule at step rng[2];  rng[2] += 1;  the factors of every row
+ * part[p] = sum of g^2 over chunk p of the table;  norm = sum of part
  *
- * Grid     one block; step count and rate live on the device, so that a captured step needs no host number.
- * Memory   reads part once.
+ * lr = the schedule at step rng[2];  rng[2] += 1;  the factors of every row
+ *
+ * Grid     one block per chunk, or one block without chunks.  The last block to end computes all but part.  Step count
+ *          and rate live on the device, so that a captured step needs no host number.
+ * Memory   reads g once: bandwidth bound.
  * Numbers  f32 sums in an order fixed by the shapes, the rest in f64.
  */
-__global__ void __launch_bounds__(LAST_THREADS)
+__global__ void __launch_bounds__(THREADS)
     adamw_prepare_kernel(float *__restrict__ norm, float *__restrict__ lr, int *__restrict__ rng,
-                         struct row_factors *__restrict__ factors, const float *__restrict__ part,
-                         struct update_table t)
+                         struct row_factors *__restrict__ factors, float *part, struct update_table t, int *arrived)
 {
+    float sum = t.chunks ? squares_of_chunk(t) : 0.0f;
+    if (t.chunks && thread_id() == 0)
+        part[block_id()] = sum;
+    if (!last_to_arrive(arrived, (int)(t.chunks ? t.chunks : 1)))
+        return;
     int step = rng[2];
-    float sum = 0;
-    for (int64_t i = thread_id(); i < t.chunks; i += LAST_THREADS)
+    sum = 0;
+    for (int64_t i = thread_id(); i < t.chunks; i += THREADS)
         sum += part[i];
     sum = block_sum(sum); /* its barriers separate the reads of the step from its update */
     float rate = rate_at(t.rules->schedule, step);
-    for (int i = thread_id(); i < t.n; i += LAST_THREADS)
+    for (int i = thread_id(); i < t.n; i += THREADS)
         factors[i] = factors_of(t.rules->adamw, t.rows[i], sum, rate, step + 1);
     if (thread_id() == 0) {
         *norm = sum;
@@ -218,10 +217,8 @@ extern "C" void cuda_adamw(struct ctx *c, struct tensor *norm, struct tensor *lr
     struct row_factors *factors =
         (struct row_factors *)cuda_scratch(c, factor_bytes + (size_t)t->chunks * sizeof(float));
     float *part = (float *)(factors + t->n);
-    if (t->chunks)
-        LAUNCH(square_part_kernel, blocks_for(t->chunks, 1), THREADS, 0, cuda_stream(c), part, *t);
-    LAUNCH(adamw_prepare_kernel, 1, LAST_THREADS, 0, cuda_stream(c), data_of<float>(norm), data_of<float>(lr),
-           data_of<int>(rng), factors, part, *t);
+    LAUNCH(adamw_prepare_kernel, blocks_for(t->chunks ? t->chunks : 1, 1), THREADS, 0, cuda_stream(c),
+           data_of<float>(norm), data_of<float>(lr), data_of<int>(rng), factors, part, *t, cuda_counters(c));
     if (t->chunks)
         LAUNCH(adamw_kernel, blocks_for(t->chunks, 1), THREADS, 0, cuda_stream(c), *t, factors);
 }
