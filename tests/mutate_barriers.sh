@@ -36,6 +36,8 @@ tests_of() {
     op=${op%_backward}
     case $op in
     attention_pool) printf '%s\n' 'test_ops_graph simt attention_pool' ;;
+    gat_warp) echo 'test_ops_graph simt gat_warp' ;;
+    gat) tests_of gat_warp.cu && echo 'test_ops_graph simt gat' ;;
     attention*_mma) of_types test_ops simt attention_cross bf16 && of_types test_ops simt attention_self bf16 ;;
     mma_tile) tests_of attention_mma.cu && tests_of causal_mma.cuh ;;
     attention*) of_types test_ops simt attention_cross f32 bf16 && of_types test_ops simt attention_self f32 bf16 ;;

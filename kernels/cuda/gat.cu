@@ -1,35 +1,19 @@
 /*
  * gat.cu - graph attention (Velickovic et al. 2018) with biases of relations, activation and dropout, and its backward.
  *
+ * Two sets of kernels compute the same.  Those of gat_warp.cu serve at most 8 heads of 8, 16, 32, .. 256 columns, 512
+ * in all, and those below serve any sizes.
+ *
  * Edges are sorted by target, and a second index sorts them by source.  Each node therefore sums over its edges in a
  * fixed order, without atomics: forward over edges into it, backward over edges out of it.
  */
-#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/gat.cuh"
 
 constexpr int WARPS = 8, NODES = 4; /* NODES: of a block in the forward */
 /* Blocks of a multiprocessor.  Without this bound ptxas plans for twice as many and spills registers. simt has no such
  * bound. */
 [[maybe_unused]] constexpr int BLOCKS = 4;
-
-/* Arguments of an aggregation. */
-template <typename T>
-struct gat_view {
-    const int *offsets, *sources, *types, *targets, *out_offsets, *out_edges, *rng;
-    const T *z;
-    const float *a_src, *a_dst, *edge_bias;
-    float *weight; /* scratch [E, H]: the coefficients after dropout and averaging */
-    int64_t nodes, edges;
-    int heads, dim;
-    float slope, keep_scale, share; /* share: factor of a head's output, 1 / heads for a mean */
-    unsigned threshold, site;
-    bool drop, mean;
-    int outputs; /* heads of y */
-    int act;     /* of y, followed by its dropout */
-    float out_scale;
-    unsigned out_threshold, out_site;
-    bool out_drop;
-};
 
 /* Returns the dot product of two rows to all lanes. */
 template <typename T, typename U>
@@ -40,18 +24,6 @@ __device__ inline float row_dot(const T *x, const U *y, int dim)
     for (int d = lane_id(); d < dim; d += WARP)
         sum += (float)x[d] * (float)y[d];
     return warp_sum(sum);
-}
-
-/* Returns the factor of the coefficient of edge e and head h: dropout and averaging. */
-template <typename T>
-__device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
-{
-    if (!g.drop)
-        return g.share;
-    struct philox w = rng_quad(g.rng, g.site, (uint32_t)e, (uint32_t)(h / 4));
-    int k = h % 4;
-    unsigned word = k == 0 ? w.v[0] : k == 1 ? w.v[1] : k == 2 ? w.v[2] : w.v[3];
-    return word < g.threshold ? 0.0f : g.share * g.keep_scale;
 }
 
 constexpr int EACH = 4; /* rows of z that a warp reads at once */
@@ -120,15 +92,6 @@ __device__ inline void attend(float *alpha, const gat_view<T> &g, int64_t i, int
         alpha[e * g.heads + h] = a;
         g.weight[e * g.heads + h] = edge_share(g, e, h) * a;
     }
-}
-
-/* The factors of dropout for columns 4 quad .. 4 quad + 3 of a row of y. */
-template <typename T>
-__device__ inline void keep_quad(float (&keep)[4], const gat_view<T> &g, int64_t row, int quad)
-{
-    struct philox w = g.out_drop ? rng_quad(g.rng, g.out_site, (uint32_t)row, (uint32_t)quad) : philox{};
-    for (int k = 0; k < 4; k++)
-        keep[k] = !g.out_drop ? 1.0f : w.v[k] < g.out_threshold ? 0.0f : g.out_scale;
 }
 
 /* Applies dropout to column j of row i of y. */
@@ -319,8 +282,6 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     }
 }
 
-constexpr int VECTORS = 3; /* gradients of a_src, a_dst and bias */
-
 /*
  * part[p] = sums over nodes p * per .. of out[j,h] z[j,h,:], of into[j,h] z[j,h,:] and of dy[j,:], [H D] each
  *
@@ -371,6 +332,7 @@ struct vector_gradient {
 __global__ void __launch_bounds__(PART_THREADS)
     gat_finish_kernel(struct vector_gradient d, const float *__restrict__ part, int64_t parts, int64_t cols)
 {
+    dependency_wait(); /* it may start before the kernel that makes the parts has ended */
     int64_t all = VECTORS * cols, at = part_column(), j = at % cols;
     float sum = sum_of_parts(part, parts, all, at, all);
     UNROLL
@@ -436,8 +398,13 @@ static void gat_forward(struct ctx *c, struct tensor *y, struct tensor *pre, str
                         const struct tensor *z, const struct gat *g, uint32_t site)
 {
     gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, g->graph->edges * g->heads));
-    LAUNCH(gat_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), data_of<T>(y), data_of<T>(pre),
-           data_of<float>(alpha), data_of<float>(g->bias), v);
+    const float *bias = data_of<float>(g->bias);
+    int packs = gat_warp_packs(v, { data_of<T>(y), data_of<T>(pre), bias });
+    if (packs)
+        gat_warp_forward(c, packs, data_of<T>(y), data_of<T>(pre), data_of<float>(alpha), bias, v);
+    else
+        LAUNCH(gat_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), data_of<T>(y),
+               data_of<T>(pre), data_of<float>(alpha), bias, v);
 }
 
 extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor *alpha,
@@ -449,47 +416,54 @@ extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *pre, st
 
 /* The scratch memory of gat_backward, in this order. */
 struct gat_room {
-    float *up; /* the gradient before the activation, of y's type and shape */
-    float *weight, *ds, *slopes, *into, *out, *vectors, *types; /* thrice E H, twice N H, parts 3 H D, parts cells */
-    int64_t vector_per, vector_parts, type_parts, cells;
+    float *up;                                        /* the gradient before the activation, of y's type and shape */
+    float *vectors;                                   /* [vector_parts, VECTORS, H D] */
+    float *weight, *ds, *slopes, *into, *out, *types; /* thrice [E, H], twice [N, H], [type_parts, cells] */
+    int64_t vector_parts, type_parts, cells;
 };
 constexpr int64_t TYPE_PER = 1024;
 
+/* vector_per: the nodes of a part of the vectors' gradients; up: the floats of up. */
 static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destination dedge_bias, int64_t width,
-                               int64_t up)
+                               int64_t vector_per, int64_t up)
 {
     int64_t tasks = g->graph->nodes * g->heads, ds = g->graph->edges * g->heads;
     struct gat_room r = {};
-    r.vector_per = rows_per_part(g->graph->nodes, VECTORS * width);
-    r.vector_parts = (g->graph->nodes + r.vector_per - 1) / r.vector_per;
+    r.vector_parts = (g->graph->nodes + vector_per - 1) / vector_per;
     r.type_parts = (g->graph->edges + TYPE_PER - 1) / TYPE_PER;
     r.cells = dedge_bias.t ? tensor_size(dedge_bias.t) : 0;
     r.up = scratch_of(c, up + 2 * tasks + 3 * ds + VECTORS * r.vector_parts * width + r.type_parts * r.cells);
-    r.weight = r.up + up;
+    r.vectors = r.up + up;
+    r.weight = r.vectors + VECTORS * r.vector_parts * width;
     r.ds = r.weight + ds;
     r.slopes = r.ds + ds;
     r.into = r.slopes + ds;
     r.out = r.into + tasks;
-    r.vectors = r.out + tasks;
-    r.types = r.vectors + VECTORS * r.vector_parts * width;
+    r.types = r.out + tasks;
     return r;
 }
 
-/* Gradients of a_src, a_dst and bias, if any of them is wanted. */
-template <typename T>
-static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTORS], const T *up, int64_t cols,
-                             const gat_view<T> &v, const struct gat_room &r)
+/* The gradients of a_src, a_dst and bias as gat_finish_kernel writes them. */
+static struct vector_gradient vector_gradient_of(const struct destination (&d)[VECTORS], int64_t width, int64_t cols)
 {
-    int64_t width = (int64_t)v.heads * v.dim;
     struct vector_gradient to = {};
     for (int k = 0; k < VECTORS; k++)
         to.y[k] = data_of<float>(d[k].t), to.add[k] = d[k].add, to.cols[k] = k < 2 ? width : cols;
-    if (!to.y[0] && !to.y[1] && !to.y[2])
-        return;
-    LAUNCH(gat_vector_part_kernel<T>, blocks_for(r.vector_parts * column_tiles(width), 1), COLUMN_THREADS, 0,
-           cuda_stream(c), r.vectors, r.out, r.into, up, cols, v, r.vector_per);
-    LAUNCH(gat_finish_kernel, blocks_for(VECTORS * width, PART_COLUMNS), PART_THREADS, 0, cuda_stream(c), to, r.vectors,
-           r.vector_parts, width);
+    return to;
+}
+
+/* Computes dz, ds and, if wanted, the parts of the vectors' gradients, for any sizes. */
+template <typename T>
+static void wide_backward(struct ctx *c, const struct gat_gradients<T> &d, const gat_view<T> &v, float *out)
+{
+    int64_t width = (int64_t)v.heads * v.dim;
+    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), d.ds, d.slopes,
+           d.into, d.up, d.dy, d.pre, d.alpha, v, d.up != d.dy);
+    LAUNCH(gat_node_backward_kernel<T>, blocks_for(v.nodes * v.heads, WARPS), WARPS * WARP, 0, cuda_stream(c), d.dz,
+           d.add, out, d.ds, d.into, d.up, v);
+    if (d.part)
+        LAUNCH(gat_vector_part_kernel<T>, blocks_for(d.parts * column_tiles(width), 1), COLUMN_THREADS, 0,
+               cuda_stream(c), d.part, out, d.into, d.up, (int64_t)v.outputs * v.dim, v, d.per);
 }
 
 static void type_gradient(struct ctx *c, struct destination dedge_bias, const struct gat *g, const struct gat_room &r)
@@ -508,14 +482,25 @@ static void gat_backward(struct ctx *c, struct destination dz, const struct dest
                          const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site)
 {
     bool undo = pre || g->out_p > 0;
-    struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z), undo ? (tensor_size(dy) + 15) / 16 * 16 : 0);
-    gat_view<T> v = view_of<T>(c, z, g, site, r.weight);
-    T *up = undo ? (T *)r.up : data_of<T>(dy);
-    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), r.ds, r.slopes,
-           r.into, up, data_of<T>(dy), data_of<T>(pre), data_of<float>(alpha), v, undo);
-    LAUNCH(gat_node_backward_kernel<T>, blocks_for(v.nodes * v.heads, WARPS), WARPS * WARP, 0, cuda_stream(c),
-           data_of<T>(dz.t), dz.add, r.out, r.ds, r.into, up, v);
-    vector_gradients(c, vectors, up, tensor_cols(dy), v, r);
+    int64_t width = tensor_cols(z), cols = tensor_cols(dy), up_floats = undo ? (tensor_size(dy) + 15) / 16 * 16 : 0;
+    struct vector_gradient to = vector_gradient_of(vectors, width, cols);
+    gat_view<T> v = view_of<T>(c, z, g, site, nullptr);
+    int packs = gat_warp_packs(v, { data_of<T>(dz.t), data_of<T>(dy), data_of<T>(pre) });
+    int64_t per = packs ? gat_warp_nodes(v.nodes) : rows_per_part(v.nodes, VECTORS * width);
+    struct gat_room r = room_of(c, g, dedge_bias, width, per, up_floats);
+    bool wanted = to.y[0] || to.y[1] || to.y[2];
+    struct gat_gradients<T> d = {
+        data_of<T>(dz.t), dz.add, undo ? (T *)r.up : data_of<T>(dy), data_of<T>(dy), data_of<T>(pre),
+            data_of<float>(alpha), r.ds, r.slopes, r.into, wanted ? r.vectors : nullptr, r.vector_parts, per
+    };
+    v.weight = r.weight;
+    if (packs)
+        gat_warp_backward(c, packs, d, v);
+    else
+        wide_backward(c, d, v, r.out);
+    if (wanted)
+        LAUNCH_EARLY(c, gat_finish_kernel, blocks_for(VECTORS * width, PART_COLUMNS), PART_THREADS, 0, to,
+                     (const float *)r.vectors, r.vector_parts, width);
     type_gradient(c, dedge_bias, g, r);
 }
 

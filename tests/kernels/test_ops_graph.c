@@ -48,10 +48,10 @@ static int gat_heads(const struct op_test *t)
     return t->variant & GAT_DROPOUT ? 6 : 3; /* 6: more than one block of random words */
 }
 
-/* ints[0]: source, target and type of each edge, three in a row, by target.  Every fifth node receives nothing; edges
- * may be double.  A single node has one edge: softmax over equals has gradients of zero, which roundoff never meets. At
- * most one edge more than two parts of the CUDA kernels.  In large graphs node 0 is the source of GAT_HUB_EDGES, one
- * less than a warp has lanes. */
+/* ints[0]: source, target and type of each edge, three in a row, by target.  Two of five nodes receive nothing, and the
+ * next one receives twice as many edges as others; edges may be double.  A single node has one edge: softmax over
+ * equals has gradients of zero, which roundoff never meets. At most one edge more than two parts of the CUDA kernels.
+ * In large graphs node 0 is the source of GAT_HUB_EDGES, one less than a warp has lanes. */
 static void gat_edges(struct op_test *t)
 {
     int64_t per = t->rows > 1 ? 3 : 1;
@@ -67,7 +67,7 @@ static void gat_edges(struct op_test *t)
                 source = (int32_t)t->rows - 1;
             hub += source == 0;
             edges[3 * n] = source;
-            edges[3 * n + 1] = i;
+            edges[3 * n + 1] = i % 5 == 3 && i + 1 < t->rows ? i + 1 : i;
             edges[3 * n + 2] = (i + k) % GAT_TYPES;
         }
     t->n_ints[0] = 3 * (int64_t)n;
@@ -111,6 +111,13 @@ static void gat_setup(struct op_test *t)
     if (t->variant & GAT_BIAS)
         op_vector(t, t->variant & GAT_MEAN ? dim : heads * dim, 1);
     gat_edges(t);
+}
+
+/* Sizes for which all heads of a row lie in the registers of a warp on CUDA. */
+static void gat_warp_setup(struct op_test *t)
+{
+    t->cols = t->cols > 1000 ? t->variant & GAT_DROPOUT ? 64 : 128 : t->cols > 100 ? 64 : t->cols > 32 ? 16 : 8;
+    gat_setup(t);
 }
 
 static struct graph graph_of(struct ctx *c, const struct op_test *t)
@@ -399,6 +406,7 @@ static void cross_entropy(const struct op_test *t, double *const *x, double *y)
 static const struct op_row rows[] = {
     { "scale", one_matrix, run_scale, scale, .variants = 1 },
     { "gat", gat_setup, run_gat, gat, .variants = GAT_VARIANTS },
+    { "gat_warp", gat_warp_setup, run_gat, gat, .variants = GAT_VARIANTS },
     { "propagate", propagate_setup, run_propagate, propagate, .variants = 1 },
     { "segment_pool", segments_setup, run_segment_pool, segment_pool, .variants = 2 },
     { "attention_pool", attention_pool_setup, run_attention_pool, attention_pool, .variants = 1 },
