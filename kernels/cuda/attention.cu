@@ -118,13 +118,13 @@ __device__ inline void softmax_tile(float (&s)[M][KEYS / 8][4], struct softmax_s
             top = fmaxf(top, x);
         }
         top = quad_max(top); /* finite: every tile has a key */
-        float shrink = exp2f(sums.most[m / 2][m % 2] - top), &sum = sums.sum[m / 2][m % 2];
+        float shrink = exp2_fast(sums.most[m / 2][m % 2] - top), &sum = sums.sum[m / 2][m % 2];
         sums.most[m / 2][m % 2] = top;
         sum *= shrink;
         UNROLL
         for (int n = 0; n < KEYS / 4; n++) {
             float &x = s[m / 2][n / 2][m % 2 * 2 + n % 2];
-            x = exp2f(x - top);
+            x = exp2_fast(x - top);
             sum += x;
         }
         UNROLL
@@ -170,7 +170,7 @@ __device__ inline void put_queries(bf16 *y, float *lse, struct softmax_sums<D, M
         float sum = quad_sum(sums.sum[m / 2][m % 2]);
         if (r < rows && lane_id() % 4 == 0)
             lse[r * a.heads] = LN_2 * (sums.most[m / 2][m % 2] + log2f(sum));
-        sums.sum[m / 2][m % 2] = sum > 0 ? 1.0f / sum : 0.0f;
+        sums.sum[m / 2][m % 2] = sum > 0 ? reciprocal_fast(sum) : 0.0f;
     }
     put_tile_rows<D>(y, a.y_stride, rows, a.dim, sums.out, sums.sum, a.dim % 2 == 0, false);
 }
@@ -259,7 +259,7 @@ __device__ inline void add_short_tile(struct softmax_sums<D, 1> &sums, const str
         take_left(q, tiles.q, 0, 16 * d);
         add_times_transposed(s, q, tiles.k, 16 * d, left);
     }
-    softmax_tile<KEYS>(s, sums, a, bias_of(a, t.head), first, j0, left);
+    softmax_tile<KEYS>(s, sums, a, nullptr, first, j0, left);
     drop_tile<KEYS>(s, a, ((int64_t)t.q_first + first) * a.heads + t.head, j0);
     split_left(weights, s);
     add_times_tile<D>(sums.out, weights, tiles.v, 0, left);
@@ -272,6 +272,7 @@ __device__ inline void add_short_tile(struct softmax_sums<D, 1> &sums, const str
  * Grid     one warp per sequence and head, SHORT_WARPS per block; it takes 16 queries at a time.
  * Memory   q, k and v through shared memory of the warp; k and v once if they fit into one tile.
  * Numbers  bit for bit those of attention_mma_kernel.
+ * Serves   heads of D columns without a bias.
  */
 template <int D>
 __global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
@@ -283,10 +284,11 @@ __global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
     int pair = (int)grid_warp();
     if (pair >= pairs)
         return;
+    a.dim = D; /* a constant: no guard of a column is left */
     struct attention_task t = attention_task_of(a, pair, 0);
     int64_t column = (int64_t)t.head * a.dim, at = t.k_first * a.kv_stride + column;
     const bf16 *q = a.q + t.q_first * a.q_stride + column;
-    fetch_tile(tiles.q, q, a.q_stride, t.q_length, a.dim, lane_id(), WARP);
+    fetch_whole_tile(tiles.q, q, a.q_stride, t.q_length);
     for (int first = 0; first < t.q_length; first += 16) {
         int64_t row = t.q_first + first;
         struct softmax_sums<D, 1> sums = {
@@ -296,8 +298,8 @@ __global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
             if (first == 0 || t.k_length > KEYS) {
                 int64_t from = at + j0 * a.kv_stride;
                 __syncwarp(); /* no lane reads the tiles any more */
-                fetch_tile(tiles.k, a.k + from, a.kv_stride, t.k_length - j0, a.dim, lane_id(), WARP);
-                fetch_tile(tiles.v, a.v + from, a.kv_stride, t.k_length - j0, a.dim, lane_id(), WARP);
+                fetch_whole_tile(tiles.k, a.k + from, a.kv_stride, t.k_length - j0);
+                fetch_whole_tile(tiles.v, a.v + from, a.kv_stride, t.k_length - j0);
             }
             copy_commit();
             copy_wait<0>();
@@ -305,7 +307,7 @@ __global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
             add_short_tile(sums, tiles, a, t, first, j0);
         }
         __syncwarp(); /* no lane reads q any more; the next queries arrive while these are stored */
-        fetch_tile(tiles.q, q + (first + 16) * a.q_stride, a.q_stride, t.q_length - first - 16, a.dim, lane_id(), WARP);
+        fetch_whole_tile(tiles.q, q + (first + 16) * a.q_stride, a.q_stride, t.q_length - first - 16);
         put_queries(y + row * a.y_stride + column, lse + row * a.heads + t.head, sums, a, t.q_length - first);
     }
 }
@@ -326,7 +328,7 @@ static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, atten
 {
     constexpr int ROWS = 16 * forward_rows(D);
     if constexpr (D <= 64)
-        if (max_len <= SHORT_LENGTH && max_keys <= SHORT_LENGTH) {
+        if (max_len <= SHORT_LENGTH && max_keys <= SHORT_LENGTH && a.dim == D && !a.bias) {
             LAUNCH(attention_short_kernel<D>, blocks_for(n * a.heads, SHORT_WARPS), SHORT_WARPS * WARP, 0,
                    cuda_stream(c), data_of<bf16>(y), data_of<float>(lse), a, (int)(n * a.heads));
             return;

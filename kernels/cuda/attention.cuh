@@ -48,14 +48,14 @@ struct attention_task {
     int q_first, q_length, k_first, k_length, sequence, tile, head;
 };
 
-/* pair: sequence * n_heads + head. */
-template <typename T>
-__device__ inline struct attention_task attention_task_of(const attention_args<T> &a, int pair, int tile)
+/* pair: sequence * n_heads + head, an int or an int64_t, whose division takes ten times the instructions. */
+template <typename T, typename N>
+__device__ inline struct attention_task attention_task_of(const attention_args<T> &a, N pair, int tile)
 {
-    int s = pair / a.n_heads;
+    N s = pair / a.n_heads;
     struct attention_task t;
-    t.sequence = s, t.tile = tile;
-    t.head = a.first_head + pair % a.n_heads;
+    t.sequence = (int)s, t.tile = tile;
+    t.head = a.first_head + (int)(pair % a.n_heads);
     t.q_first = a.q_offsets[s], t.q_length = a.q_offsets[s + 1] - t.q_first;
     t.k_first = a.k_offsets[s], t.k_length = a.k_offsets[s + 1] - t.k_first;
     return t;
@@ -66,8 +66,7 @@ __device__ inline struct attention_task attention_task_of(const attention_args<T
 template <typename T>
 __device__ inline struct attention_task attention_task_of(const attention_args<T> &a)
 {
-    int block = (int)block_id(), tiles = (int)a.tiles;
-    return attention_task_of(a, block / tiles, block % tiles);
+    return attention_task_of(a, block_id() / a.tiles, (int)(block_id() % a.tiles));
 }
 
 /* The cell of the bias table for a key `ahead` places behind its query (negative: before it). */

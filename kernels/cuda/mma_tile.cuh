@@ -69,19 +69,18 @@ __device__ inline void put_pair(float *x, float low, float high, int left, bool,
 
 /*
  * Fills the tile with `rows` rows of x.  Behind them it adds rows of zeros up to a multiple of 16, the last row that
- * products read.  The calling thread is number `thread` of `threads` that share the work.
+ * products read.
  *
  * Rows of whole 16 bytes are copied in the background: the caller commits the copies and waits for them.  Other rows
  * are complete at once, after the caller's barrier.
  */
 template <int ROWS, int WIDTH>
-__device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim,
-                                  int thread, int threads)
+__device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim)
 {
     constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
     int filled = rows < ROWS ? ((int)rows + 15) / 16 * 16 : ROWS;
     ROLLED
-    for (int t = thread; t < filled * PIECES; t += threads) {
+    for (int t = thread_id(); t < filled * PIECES; t += block_threads()) {
         int i = t / PIECES, d = t % PIECES * PACK, left = i < rows ? dim - d : 0;
         /* A copy of 0 bytes still needs a valid address, so it names the start of x. */
         const bf16 *from = left > 0 ? x + i * stride + d : x;
@@ -95,11 +94,16 @@ __device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int6
     }
 }
 
-/* The same by all threads of the block. */
+/* The same by one warp, for rows that fill the tile's columns. */
 template <int ROWS, int WIDTH>
-__device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim)
+__device__ inline void fetch_whole_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int rows)
 {
-    fetch_tile(tile, x, stride, rows, dim, thread_id(), block_threads());
+    constexpr int PIECES = (WIDTH - TILE_GAP) / PACK, STEP = WARP / PIECES;
+    int filled = rows < ROWS ? (rows + 15) / 16 * 16 : ROWS, d = lane_id() % PIECES * PACK, i = lane_id() / PIECES;
+    const bf16 *from = x + i * stride + d;
+    ROLLED
+    for (; i < filled; i += STEP, from += STEP * stride)
+        copy_async(&tile[i][d], i < rows ? from : x, i < rows ? 16 : 0);
 }
 
 /* Loads sixteen columns of the warp's rows of x, from `column` on, as a left factor, with zeros from row `rows` on. */
