@@ -1,7 +1,7 @@
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/matmul.cuh"
 
-constexpr int THREADS = 256, EACH = 4;
+constexpr int THREADS = 256, EACH = 2;
 
 /*
  * v = x[r,j] + b[j], stored in pre if wanted;  y[r,j] = act(v)
