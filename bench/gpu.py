@@ -16,10 +16,10 @@ from gpu_lm import LmRows
 from gpu_table import Table
 from runner import Runner, Stopped, sweep, take_turns, work, write_graphs, write_pairs, write_vocabulary
 
-FULL = {"pairs": 8192, "tokens": [4096, 8192, 16384, 32768], "batch": [128, 256, 512, 1024], "rounds": 5,
+FULL = {"pairs": 8192, "tokens": [4096, 8192, 16384, 33792], "batch": [128, 256, 512, 1024], "rounds": 5,
         "graphs": 32, "nodes": (30, 70), "steps": 50, "epoch": 10000, "size": 32, "workers": [0, 4, 8], "side": 8192,
         "shape": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}}
-SHORT = dict(FULL, tokens=[16384], batch=[512], rounds=3, epoch=2000, workers=[4])
+SHORT = dict(FULL, tokens=[16384, 33792], batch=[512], rounds=3, epoch=2000, workers=[4])
 QUICK = {"pairs": 12, "tokens": [128], "batch": [8], "rounds": 1, "graphs": 2, "nodes": (9, 12), "steps": 1, "epoch": 4,
          "size": 2, "workers": [0], "side": 256,
          "shape": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
