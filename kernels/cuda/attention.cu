@@ -284,6 +284,7 @@ __global__ void __launch_bounds__(SHORT_WARPS *WARP, 4)
     int pair = (int)grid_warp();
     if (pair >= pairs)
         return;
+    dependency_wait();
     a.dim = D; /* a constant: no guard of a column is left */
     struct attention_task t = attention_task_of(a, pair, 0);
     int64_t column = (int64_t)t.head * a.dim, at = t.k_first * a.kv_stride + column;
@@ -329,8 +330,8 @@ static void attention(struct ctx *c, struct tensor *y, struct tensor *lse, atten
     constexpr int ROWS = 16 * forward_rows(D);
     if constexpr (D <= 64)
         if (max_len <= SHORT_LENGTH && max_keys <= SHORT_LENGTH && a.dim == D && !a.bias) {
-            LAUNCH(attention_short_kernel<D>, blocks_for(n * a.heads, SHORT_WARPS), SHORT_WARPS * WARP, 0,
-                   cuda_stream(c), data_of<bf16>(y), data_of<float>(lse), a, (int)(n * a.heads));
+            LAUNCH_EARLY(c, attention_short_kernel<D>, blocks_for(n * a.heads, SHORT_WARPS), SHORT_WARPS * WARP, 0,
+                         data_of<bf16>(y), data_of<float>(lse), a, (int)(n * a.heads));
             return;
         }
     int64_t warps = (max_len + ROWS - 1) / ROWS;

@@ -86,6 +86,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
     float z[N][PACK], v[N][PACK], scale[PACK], shift[PACK], sum = 0, square = 0;
     if (r >= rows)
         return;
+    dependency_wait();
     UNROLL
     for (int i = 0; i < N; i++) { /* lanes behind the row's end read its begin and ignore it */
         int j = (i * WARP + lane_id()) * PACK, at = j < cols ? j : 0;
@@ -319,8 +320,8 @@ static void layer_norm_rows(struct ctx *c, T *y, float *mean, float *rstd, const
     int packs = short_packs(cols, { y, x, res, w, b });
     auto kernel = packs == 2 ? layer_norm_short_kernel<T, 2> : layer_norm_short_kernel<T, 3>;
     if (packs)
-        LAUNCH(kernel, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c), y, mean, rstd, x, res, w, b, rows,
-               (int)cols, eps);
+        LAUNCH_EARLY(c, kernel, blocks_for(rows, ROWS), ROWS * WARP, 0, y, mean, rstd, x, res, w, b, rows, (int)cols,
+                     eps);
     else
         LAUNCH(layer_norm_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c), y, mean, rstd, x, res, w,
                b, rows, cols, eps);

@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(THREADS)
     float v[EACH][PACK], bias[PACK];
     if (first >= rows)
         return;
+    dependency_wait();
     load_whole(bias, b + grid_thread() % packs * PACK);
     UNROLL
     for (int i = 0; i < EACH; i++)
@@ -71,8 +72,8 @@ static void launch_bias_activation(struct ctx *c, T *y, T *pre, const T *x, cons
 {
     int64_t packs = (cols + PACK - 1) / PACK, groups = (rows + EACH - 1) / EACH;
     if (act == ACT_GELU && b && cols % PACK == 0 && aligned16(y) && aligned16(pre) && aligned16(x) && aligned16(b))
-        LAUNCH(bias_gelu_kernel<T>, blocks_for(groups * packs, THREADS), THREADS, 0, cuda_stream(c), y, pre, x, b, rows,
-               (int)packs);
+        LAUNCH_EARLY(c, bias_gelu_kernel<T>, blocks_for(groups * packs, THREADS), THREADS, 0, y, pre, x, b, rows,
+                     (int)packs);
     else
         LAUNCH(bias_activation_kernel<T>, blocks_for(rows * packs, THREADS), THREADS, 0, cuda_stream(c), y, pre, x, b,
                rows, cols, act);
