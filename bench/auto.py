@@ -245,6 +245,7 @@ def dialogues(name, part, *options):
                 record = records[x["id"]]
                 found.append({"base": record["base"], "weights": [c["p"] for c in record["candidates"]],
                               "groups": x.get("auto", {}).get("groups"), "right": d.get("right_groups"),
+                              "repaired": [r["candidate"] for r in x.get("auto", {}).get("repaired", [])],
                               "match": d["execution_match"], "questions": len(d["turns"])})
     return found
 
@@ -410,6 +411,21 @@ def first_is_right(x):
     return bool(group) and group[0] in x["right"]
 
 
+def is_right(x, candidate):
+    return any(candidate in x["groups"][g]["candidates"] for g in x["right"])
+
+
+def report_repairs(chosen):
+    """The candidates that were repaired: do they give the gold's rows before and after?  Repaired statements are numbered
+    after the candidates of their record."""
+    pairs = [{"base": x["base"], "before": is_right(x, k), "after": is_right(x, len(x["weights"]) + i)}
+             for x in chosen for i, k in enumerate(x["repaired"])]
+    candidates = sum(len(x["weights"]) for x in chosen)
+    if pairs:
+        print("  repaired: %d of %d candidates; right before %s, after %s" % (
+            len(pairs), candidates, interval(pairs, lambda y: y["before"]), interval(pairs, lambda y: y["after"])))
+
+
 def calibration(rows, probabilities):
     """Expected calibration error of the largest probability, in ten bins."""
     bins = [[] for _ in range(10)]
@@ -513,6 +529,7 @@ def report(name, by):
     print("  first candidate    %s" % interval(chosen, first_is_right))
     print("  vote               %s" % interval(chosen, vote_is_right))
     print("  auto less vote     %s" % interval(chosen, lambda x: chosen_is_right(x) - vote_is_right(x)))
+    report_repairs(chosen)
     for how, rows in by.items():
         print("  %-18s %s   questions %s" % (how, interval(rows, lambda x: x["match"]), interval(rows, lambda x: x["questions"])))
 
