@@ -110,8 +110,8 @@ static void check_statement(const struct example *e, int k)
         int bit = k >> i & 1;
         const char *meant = alternative(e, i, bit), *other = alternative(e, i, !bit);
         const char *dot = strchr(meant, '.');
-        char table[128];
         if (dot && strcmp(dot, strchr(other, '.')) == 0) { /* one column in two tables */
+            char table[128];
             snprintf(table, sizeof table, "%.*s", (int)(dot - meant), meant);
             assert_true(has_word(e->sql[k], table));
             snprintf(table, sizeof table, "%.*s", (int)(strchr(other, '.') - other), other);
