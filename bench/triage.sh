@@ -18,7 +18,7 @@ predict() {
     case $1 in
     keywords) "$bin/ambit-data" triage keywords "$3" --schema "$4" -o "$2" ;;
     head) "$bin/ambit-infer" detect --model "$out/detector" --schema "$4" "$3" --relevance none -o "$2" ;;
-    detector) sed 's/,"class":.*/}/' "$out/head-$5.jsonl" >"$2" ;; # the same scores without classes
+    detector) sed 's/"triage":{.*},"sentence"/"sentence"/' "$out/head-$5.jsonl" >"$2" ;; # the same scores without classes
     tagger) "$bin/ambit-infer" tag --strategy heuristic --schema "$4" "$3" -o "$2" ;;
     esac
 }

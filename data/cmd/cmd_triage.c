@@ -80,7 +80,8 @@ static const struct triage_make_request make_defaults = { .questions = 7000, .se
 static const struct option make_options[] = {
     STRING_OPTION("spans", AT(spans), "FILE", "records with marked words, of ambit-data counterfactual",
                   .required = true, .group = "input"),
-    STRING_OPTION("natural", AT(natural), "DIR", "data folder of ambit-data natural, whose training split is used"),
+    STRING_OPTION("natural", AT(natural), "DIR", "data folder of ambit-data natural"),
+    CHOICE_OPTION("natural-split", AT(split), "SPLIT", "train|valid|test", "split of the data folder"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
     INT_OPTION("questions", AT(questions), "N", 8, 10000000, "number of questions, if the input has enough",
@@ -111,10 +112,11 @@ static const struct command make_mode = {
     OPTIONS(make_options, make_defaults),
     .details =
         "Questions with marked words are answerable, ambiguous or unanswerable on their edited tables. Others are "
-        "asked of the tables of another database. Requests beyond SQL and small talk come from templates. "
+        "asked of the tables of another database. Requests beyond SQL, small talk and questions that follow an earlier "
+        "one come from templates. "
         "`ambit-train triage` reads the folder. Guide: docs/guides/triage.md.",
     .examples = { "ambit-data triage make --spans spans/train.jsonl --natural natural -o made",
-                  "ambit-data triage make --spans spans/valid.jsonl --questions 1500 --seed 2 -o made-valid" },
+                  "ambit-data triage make --spans spans/valid.jsonl --natural natural --natural-split valid --questions 2000 -o made-valid" },
     .files = make_files,
     .run = run_make,
 };
@@ -162,21 +164,25 @@ static void read_names(struct keyword_run *k, const struct schema *s)
 }
 
 /* Reads the question, with stored values if there is a database. */
-static int read_question(struct keyword_run *k, struct triage_reading *r, const char *question, const char *db_id,
-                         const char *where, struct error *err)
+static int read_question(struct keyword_run *k, struct triage_reading *r, const json_t *record, const char *where,
+                         struct error *err)
 {
-    struct tag_database *d = tag_databases_find(&k->databases, db_id, where, err);
+    struct triage_question q = { .text = json_get_string(record, "question", where, err) };
+    const char *db_id = q.text ? json_get_string(record, "db_id", where, err) : NULL;
+    struct tag_database *d = db_id ? tag_databases_find(&k->databases, db_id, where, err) : NULL;
     struct tag_source *source = d && d->path ? tag_database_source(&k->databases, d, err) : NULL;
     struct tag_matches matches = { 0 };
-    struct tag_question q = { 0 };
-    static const struct tag_value none;
 
-    if (!d || (d->path && !source))
+    if (!d || (d->path && !source) || triage_context(&q.context, record, where, err))
         return -1;
     read_names(k, d->schema);
-    if (source)
-        q = tag_source_ask(source, question, &matches);
-    triage_read(r, question, &k->names, q.values ? q.values : source ? &none : NULL, q.n_values);
+    if (source) {
+        struct tag_question found = tag_source_ask(source, q.text, &matches);
+        q.values = found.values;
+        q.n_values = found.n_values;
+        q.has_values = true;
+    }
+    triage_read(r, &q, &k->names);
     tag_matches_release(&matches);
     tag_databases_trim(&k->databases);
     return 0;
@@ -188,18 +194,17 @@ static int keywords_line(void *user, json_t *record, json_t *line, const char *w
     struct keyword_run *k = user;
 
     schema_catalog_name(&k->databases.schemas, record);
-    const char *question = json_get_string(record, "question", where, bad);
-    const char *db_id = question ? json_get_string(record, "db_id", where, bad) : NULL;
     struct triage_reading r;
     double confidence;
 
-    if (!db_id || read_question(k, &r, question, db_id, where, bad))
+    if (read_question(k, &r, record, where, bad))
         return -1;
+    const char *question = json_string_value(json_object_get(record, "question"));
     enum triage_class class = triage_by_keywords(&r, &confidence);
     char *sentence = triage_sentence(&r, class, question);
     json_t *fields =
-        json_pack("{s:s, s:s, s:f, s:o, s:s}", "question", question, "class", triage_class_name(class), "confidence",
-                  confidence, "words", triage_words_json(&r, class, question), "sentence", sentence);
+        json_pack("{s:s, s:{s:s, s:f, s:o, s:s}}", "question", question, "triage", "class", triage_class_name(class),
+                  "confidence", confidence, "words", triage_words_json(&r, class, question), "sentence", sentence);
     free(sentence);
     json_object_update(line, fields);
     json_decref(fields);
@@ -234,8 +239,8 @@ static const struct command keywords_mode = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(keywords_options, keywords_defaults),
     .details =
-        "Read records {\"id\", \"db_id\", \"question\"} and write {\"id\", \"class\", \"confidence\", \"words\", "
-        "\"sentence\"}. The words of a question are compared with the names of the schema and with stored "
+        "Read records {\"id\", \"db_id\", \"question\"} and write {\"id\", \"triage\": {\"class\", \"confidence\", \"words\", "
+        "\"sentence\"}}. The words of a question are compared with the names of the schema and with stored "
         "values; lists mark small talk, requests beyond SQL and outside knowledge. It is a baseline for "
         "`ambit-infer detect`. Guide: docs/guides/triage.md.",
     .examples = { "ambit-data triage keywords questions.jsonl --schema tables.json -o predicted.jsonl",

@@ -14,6 +14,7 @@ struct triaged {
     enum triage_class gold, predicted; /* predicted: TRIAGE_CLASSES before a prediction is read */
     double confidence;                 /* NAN without one */
     int database;
+    bool wrong; /* the system's statement is known to be wrong */
 };
 
 /* Questions by class: n[gold][predicted]. */
@@ -86,19 +87,25 @@ static bool lists(const json_t *list, const char *word)
     return false;
 }
 
-/* The class with the highest probability, the first of equal ones. */
-static int read_probabilities(struct triaged *t, const json_t *classes, const char *where, struct error *err)
+/* The probabilities of the classes.  Without "class" the most probable one is predicted, the first of equal ones. */
+static int read_probabilities(struct triaged *t, const json_t *line, const char *where, struct error *err)
 {
+    const json_t *classes = json_get_object(line, "classes", where, err);
+    enum triage_class best = TRIAGE_ANSWERABLE;
+    double p[TRIAGE_CLASSES] = { 0 };
+
+    if (!classes)
+        return -1;
     for (int c = 0; c < TRIAGE_CLASSES; c++) {
         const char *name = triage_class_name((enum triage_class)c);
-        double p = 0;
-        if (json_object_get(classes, name) && json_get_real(classes, name, 0, 1, &p, where, err))
+        if (json_object_get(classes, name) && json_get_real(classes, name, 0, 1, &p[c], where, err))
             return -1;
-        if (c == 0 || p > t->confidence) {
-            t->predicted = (enum triage_class)c;
-            t->confidence = p;
-        }
+        best = p[c] > p[best] ? (enum triage_class)c : best;
     }
+    t->predicted = best;
+    if (json_object_get(line, "class") && read_class(&t->predicted, line, where, err))
+        return -1;
+    t->confidence = p[t->predicted];
     return 0;
 }
 
@@ -119,17 +126,37 @@ static int read_detected(struct triaged *t, const json_t *line, const char *wher
     return 0;
 }
 
+/* The fields of a class, of the line itself or of its object "triage". */
+static int read_triage(struct triaged *t, const json_t *line, const char *where, struct error *err)
+{
+    if (json_object_get(line, "classes"))
+        return read_probabilities(t, line, where, err);
+    if (json_object_get(line, "confidence") && json_get_real(line, "confidence", 0, 1, &t->confidence, where, err))
+        return -1;
+    return read_class(&t->predicted, line, where, err);
+}
+
+/* Whether the system's statement is wrong, if the line says so. */
+static int read_correct(struct triaged *t, const json_t *line, const char *where, struct error *err)
+{
+    bool correct = true;
+
+    if (json_object_get(line, "correct") && json_get_bool(line, "correct", &correct, where, err))
+        return -1;
+    t->wrong = !correct;
+    return 0;
+}
+
 static int read_predicted(struct triaged *t, const json_t *line, const char *where, struct error *err)
 {
-    const json_t *classes = json_object_get(line, "classes"), *status = json_object_get(line, "status");
+    const json_t *status = json_object_get(line, "status");
 
-    if (classes)
-        return json_get_object(line, "classes", where, err) ? read_probabilities(t, classes, where, err) : -1;
-    if (json_object_get(line, "class")) {
-        if (json_object_get(line, "confidence") && json_get_real(line, "confidence", 0, 1, &t->confidence, where, err))
-            return -1;
-        return read_class(&t->predicted, line, where, err);
+    if (json_object_get(line, "triage")) {
+        const json_t *triage = json_get_object(line, "triage", where, err);
+        return triage ? read_triage(t, triage, where, err) : -1;
     }
+    if (json_object_get(line, "classes") || json_object_get(line, "class"))
+        return read_triage(t, line, where, err);
     if (json_is_array(status)) {
         t->predicted = lists(status, "unanswerable") ? TRIAGE_UNANSWERABLE
                        : lists(status, "ambiguous")  ? TRIAGE_AMBIGUOUS
@@ -153,11 +180,12 @@ static int read_prediction(void *user, json_t *line, const char *where, struct e
         skip(run, where, t ? "its id came before" : "its id is none of the gold records'");
     else if (json_object_get(line, "error"))
         skip(run, where, "it is an error");
-    else if (read_predicted(&read, line, where, &bad))
+    else if (read_predicted(&read, line, where, &bad) || read_correct(&read, line, where, &bad))
         skip(run, where, bad.text);
     else {
         t->predicted = read.predicted;
         t->confidence = read.confidence;
+        t->wrong = read.wrong;
     }
     return 0;
 }
@@ -255,15 +283,60 @@ static double measure_macro_f1(struct scored s, const void *arg)
     return macro_f1(&t);
 }
 
-static struct interval macro_f1_interval(const struct triage_run *run)
+static bool is_refused(enum triage_class c)
+{
+    return c == TRIAGE_UNANSWERABLE || c == TRIAGE_IMPROPER;
+}
+
+/* The share of answerable questions that are refused; NAN without answerable ones. */
+static double measure_refused(struct scored s, const void *arg)
+{
+    int answerable = 0, refused = 0;
+
+    (void)arg;
+    for (int i = 0; i < s.n; i++) {
+        int pair = (int)s.score[i];
+        answerable += pair / TRIAGE_CLASSES == TRIAGE_ANSWERABLE;
+        refused += pair / TRIAGE_CLASSES == TRIAGE_ANSWERABLE && is_refused((enum triage_class)(pair % TRIAGE_CLASSES));
+    }
+    return answerable ? (double)refused / answerable : NAN;
+}
+
+/* A measure of all pairs of classes. */
+typedef double triage_measure(struct scored s, const void *arg);
+
+static struct interval interval_of(const struct triage_run *run, triage_measure *measure)
 {
     const struct bootstrap how = { run->group, run->databases.n, 1000, .95, 1 };
     uint8_t *none = xcalloc((size_t)run->n_scored + 1, 1);
-    struct interval i =
-        stats_bootstrap((struct scored){ run->pair, none, run->n_scored }, measure_macro_f1, NULL, &how);
+    struct interval i = stats_bootstrap((struct scored){ run->pair, none, run->n_scored }, measure, NULL, &how);
 
     free(none);
     return i;
+}
+
+static double refused_of(const struct triage_run *run)
+{
+    return measure_refused((struct scored){ run->pair, NULL, run->n_scored }, NULL);
+}
+
+/* The reliability score of EHRSQL 2024 (Lee et al. 2024) for a penalty.  A right statement and a justified abstention
+ * count 1, an answerable question without a statement 0, and all else -penalty. */
+static double reliability(const struct triage_run *run, double penalty)
+{
+    double sum = 0;
+
+    for (int i = 0; i < run->n; i++) {
+        const struct triaged *t = &run->questions[i];
+        bool answers = t->predicted == TRIAGE_ANSWERABLE, answerable = t->gold == TRIAGE_ANSWERABLE;
+        if (t->predicted == TRIAGE_CLASSES)
+            continue;
+        if (answers)
+            sum += answerable && !t->wrong ? 1 : -penalty;
+        else
+            sum += !answerable;
+    }
+    return sum / run->n_scored;
 }
 
 static int64_t correct_of(const struct triage_run *run)
@@ -314,10 +387,14 @@ static json_t *run_json(struct triage_run *run)
 
     for (int c = 0; c < TRIAGE_CLASSES; c++)
         json_object_set_new(classes, triage_class_name((enum triage_class)c), class_json(run, c));
-    return json_pack("{s:s, s:i, s:i, s:f, s:o, s:f, s:o, s:o, s:O}", "rule", "triage", "records", run->n_scored,
-                     "databases", run->databases.n, "macro_f1", macro_f1(&run->table), "macro_f1_interval",
-                     score_interval_json(macro_f1_interval(run)), "accuracy", (double)correct_of(run) / run->n_scored,
-                     "aurc", json_finite(area(run)), "classes", classes, "skipped", run->skipped);
+    return json_pack("{s:s, s:i, s:i, s:f, s:o, s:f, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o, s:O}", "rule", "triage",
+                     "records", run->n_scored, "databases", run->databases.n, "macro_f1", macro_f1(&run->table),
+                     "macro_f1_interval", score_interval_json(interval_of(run, measure_macro_f1)), "accuracy",
+                     (double)correct_of(run) / run->n_scored, "refused_answerable", json_finite(refused_of(run)),
+                     "refused_answerable_interval", score_interval_json(interval_of(run, measure_refused)),
+                     "reliability", "0", reliability(run, 0), "10", reliability(run, 10), "N",
+                     reliability(run, run->n_scored), "aurc", json_finite(area(run)), "classes", classes, "skipped",
+                     run->skipped);
 }
 
 static void print_classes(const struct triage_run *run)
@@ -344,8 +421,15 @@ static void print_table(struct triage_run *run)
     printf("%d questions of %d databases\n\n", run->n_scored, run->databases.n);
     print_classes(run);
     printf("\nmacro F1 %.3f  ", macro_f1(&run->table));
-    score_print_interval(macro_f1_interval(run), 1, 5, 3);
+    score_print_interval(interval_of(run, measure_macro_f1), 1, 5, 3);
     printf("\naccuracy %.3f\n", (double)correct_of(run) / run->n_scored);
+    if (!isnan(refused_of(run))) {
+        printf("answerable questions refused %.3f  ", refused_of(run));
+        score_print_interval(interval_of(run, measure_refused), 1, 5, 3);
+        putchar('\n');
+    }
+    printf("reliability score RS(0) %.3f, RS(10) %.3f, RS(N) %.3f\n", reliability(run, 0), reliability(run, 10),
+           reliability(run, run->n_scored));
     if (!isnan(aurc))
         printf("area under the risk-coverage curve %.3f\n", aurc);
     if (run->databases.n < 2)

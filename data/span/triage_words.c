@@ -2,6 +2,7 @@
 
 #include "data/schema/lexicon.h"
 #include "data/span/spoken.h"
+#include "data/span/value_match.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -33,6 +34,10 @@ static const char knowledge_words[] =
     " why should will would opinion think feel believe reason cause meaning mean future likely probably tomorrow advice "
     "improve benefit symptom recipe better ";
 static const char person_words[] = " i me my mine you your he him his she her they them we us it myself yourself ";
+/* Words that refer to an earlier question. */
+static const char reference_words[] =
+    " it its they their theirs them he his him she her hers that those this these one same other also too again instead "
+    "there former latter else about ";
 static const char asking_words[] =
     " what which who whom whose when where how list show give find return tell display get count name select is are doe do "
     "did was were can compute calculate report for of in on at from sort order ";
@@ -101,27 +106,39 @@ struct said {
     const struct spoken_word *at;
     struct match_word match;
     bool content, capital, number, known;
+    bool maybe_value; /* capitalised inside the sentence, or quoted */
+    bool value;       /* part of a stored value */
+    bool named;       /* in a name of the schema */
 };
 
 struct triage_reader {
-    const char *question;
+    const struct triage_question *q;
     const struct triage_names *names;
-    const struct tag_value *values;
-    int n_values;
     struct spoken spoken;
+    struct quoted quoted;
     struct said words[SPOKEN_WORDS];
     int n;
 };
 
-static bool same(const struct match_word *a, const struct match_word *b)
+/* Whether a name's word is the word of a question, also in another form, mistyped or abbreviated. */
+static bool same(const struct match_word *said, const struct match_word *name)
 {
-    return a->word == b->word || a->stem == b->stem || match_words_mistyped(a, b);
+    return said->word == name->word || said->stem == name->stem || match_words_mistyped(said, name) ||
+           match_words_shortened(name, said);
 }
 
 static bool is_value(const struct triage_reader *t, const struct spoken_word *w)
 {
-    for (int i = 0; i < t->n_values; i++)
-        if (t->values[i].start <= w->start && w->end <= t->values[i].end)
+    for (int i = 0; i < t->q->n_values; i++)
+        if (t->q->values[i].start <= w->start && w->end <= t->q->values[i].end)
+            return true;
+    return false;
+}
+
+static bool is_quoted(const struct triage_reader *t, const struct spoken_word *w)
+{
+    for (int i = 0; i < t->quoted.n; i++)
+        if (t->quoted.items[i].from <= w->from && w->to <= t->quoted.items[i].to)
             return true;
     return false;
 }
@@ -137,7 +154,7 @@ static bool is_name(const struct triage_reader *t, const struct match_word *w)
 static struct said read_word(const struct triage_reader *t, const struct spoken_word *w)
 {
     struct said s = { .at = w };
-    char *text = strndup(t->question + w->from, (size_t)(w->to - w->from));
+    char *text = strndup(t->q->text + w->from, (size_t)(w->to - w->from));
 
     CHECK(text, "no memory for a word");
     int n = match_words_read(text, &s.match, 1);
@@ -146,7 +163,10 @@ static struct said read_word(const struct triage_reader *t, const struct spoken_
     free(text);
     s.content = n && !s.number && !w->filler && !s.match.function && strlen(w->stem) > 1 &&
                 !listed(common_words, w->stem) && !listed(talk_words, w->stem);
-    s.known = n && !w->filler && !s.match.function && (is_name(t, &s.match) || is_value(t, w));
+    s.maybe_value = (s.capital && t->n > 0) || is_quoted(t, w);
+    s.named = n && !w->filler && !s.match.function && is_name(t, &s.match);
+    s.value = n && !s.number && !w->filler && !s.match.function && is_value(t, w);
+    s.known = s.named || s.value;
     s.content = s.content || s.known;
     return s;
 }
@@ -206,29 +226,50 @@ static bool is_shared(const struct triage_reader *t, const struct said *s)
     return columns > 1;
 }
 
-static void set_signs(float *signs, const struct triage_reader *t)
+static float at_most_8(int n)
 {
-    int content = 0, known = 0, small = 0, small_known = 0, numbers = 0, capitals = 0, persons = 0, shared = 0;
-    float n = t->n ? (float)t->n : 1;
+    return (float)(n > 8 ? 8 : n);
+}
+
+/* Signs of the words that names and values have. */
+static void set_known(float *signs, const struct triage_reader *t)
+{
+    int content = 0, known = 0, small = 0, small_known = 0, values = 0, strange = 0;
 
     for (int i = 0; i < t->n; i++) {
         const struct said *s = &t->words[i];
-        bool is_small = s->content && (!s->capital || i == 0);
+        bool is_small = s->content && !s->maybe_value;
         content += s->content;
         known += s->known;
         small += is_small;
         small_known += is_small && s->known;
-        numbers += s->number;
-        capitals += i > 0 && s->capital;
-        persons += listed(person_words, s->at->stem);
-        shared += is_shared(t, s);
+        values += s->value && !s->named;
+        strange += s->content && s->maybe_value && !s->known;
     }
-    signs[SIGN_LENGTH] = logf(n);
-    signs[SIGN_CONTENT] = (float)content / n;
+    signs[SIGN_CONTENT] = (float)content / (float)(t->n ? t->n : 1);
     signs[SIGN_KNOWN] = content ? (float)known / (float)content : 1;
     signs[SIGN_KNOWN_SMALL] = small ? (float)small_known / (float)small : 1;
-    signs[SIGN_UNKNOWN] = (float)(small - small_known > 8 ? 8 : small - small_known);
+    signs[SIGN_UNKNOWN] = at_most_8(small - small_known);
     signs[SIGN_EMPTY] = content == 0;
+    signs[SIGN_N_KNOWN] = at_most_8(known);
+    signs[SIGN_VALUES] = t->q->has_values;
+    signs[SIGN_VALUE] = t->q->has_values ? at_most_8(values) : 0;
+    signs[SIGN_STRANGE] = t->q->has_values ? at_most_8(strange) : 0;
+}
+
+/* Signs of the words by themselves. */
+static void set_forms(float *signs, const struct triage_reader *t)
+{
+    int numbers = 0, capitals = 0, persons = 0, shared = 0;
+    float n = t->n ? (float)t->n : 1;
+
+    for (int i = 0; i < t->n; i++) {
+        numbers += t->words[i].number;
+        capitals += i > 0 && t->words[i].capital;
+        persons += listed(person_words, t->words[i].at->stem);
+        shared += is_shared(t, &t->words[i]);
+    }
+    signs[SIGN_LENGTH] = logf(n);
     signs[SIGN_TALK] = (float)count_talk(t) / n;
     signs[SIGN_TALKS] = count_talk(t) > 0;
     signs[SIGN_REQUEST] = has(t, request_words);
@@ -236,10 +277,37 @@ static void set_signs(float *signs, const struct triage_reader *t)
     signs[SIGN_PERSON] = (float)persons / n;
     signs[SIGN_ASKS] = t->n > 0 && listed(asking_words, t->words[0].at->stem);
     signs[SIGN_NUMBER] = numbers > 0;
-    signs[SIGN_MARK] = strchr(t->question, '?') != NULL;
+    signs[SIGN_MARK] = strchr(t->q->text, '?') != NULL;
     signs[SIGN_CAPITAL] = capitals > 0;
-    signs[SIGN_N_KNOWN] = (float)(known > 8 ? 8 : known);
     signs[SIGN_SHARED] = shared > 0;
+}
+
+/* The number of known words of an earlier question. */
+static int count_known(const struct triage_reader *t, const char *question)
+{
+    struct match_word words[QUESTION_WORDS];
+    int n = match_words_read(question, words, QUESTION_WORDS), known = 0;
+
+    for (int i = 0; i < n; i++)
+        known += !words[i].function && is_name(t, &words[i]);
+    return known;
+}
+
+enum { CONTEXT_QUESTIONS = 4 /* the latest earlier questions that are read */ };
+
+static void set_context(float *signs, const struct triage_reader *t)
+{
+    size_t n = json_array_size(t->q->context), first = n > CONTEXT_QUESTIONS ? n - CONTEXT_QUESTIONS : 0;
+    int before = 0;
+
+    if (!n)
+        return;
+    for (size_t i = n; i > first && !before; i--)
+        before = count_known(t, json_string_value(json_array_get(t->q->context, i - 1)));
+    signs[SIGN_FOLLOWS] = 1;
+    signs[SIGN_REFERS] = has(t, reference_words);
+    signs[SIGN_CONTINUES] = t->n > 0 && signs[SIGN_UNKNOWN] <= 0 && signs[SIGN_TALKS] <= 0;
+    signs[SIGN_BEFORE] = at_most_8(before);
 }
 
 /* The reason for which a word may be responsible. */
@@ -257,9 +325,9 @@ static enum triage_reason reason_of(const struct triage_reader *t, int i)
         return REASON_TALK;
     if (!s->content)
         return REASON_NONE;
-    if (!s->capital || i == 0)
+    if (!s->maybe_value)
         return REASON_COLUMN;
-    return t->values ? REASON_VALUE : REASON_NONE;
+    return t->q->has_values ? REASON_VALUE : REASON_NONE;
 }
 
 /* Joins neighbours with the same reason. */
@@ -281,20 +349,32 @@ static void set_spans(struct triage_reading *r, const struct triage_reader *t)
     }
 }
 
-void triage_read(struct triage_reading *r, const char *question, const struct triage_names *names,
-                 const struct tag_value *values, int n_values)
+int triage_context(const json_t **context, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *list = json_object_get(record, "context");
+    bool good = !list || json_is_array(list);
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good = good && json_is_string(json_array_get(list, i));
+    *context = list;
+    return good ? 0
+                : error_set(err, EXIT_CODE_DATA, "%s: field \"context\": expected a list of earlier questions", where);
+}
+
+void triage_read(struct triage_reading *r, const struct triage_question *q, const struct triage_names *names)
 {
     struct triage_reader *t = xcalloc(1, sizeof *t);
 
     *r = (struct triage_reading){ 0 };
-    t->question = question;
+    t->q = q;
     t->names = names;
-    t->values = values;
-    t->n_values = n_values;
-    spoken_read(&t->spoken, question);
+    spoken_read(&t->spoken, q->text);
+    quoted_read(&t->quoted, q->text);
     for (; t->n < t->spoken.n; t->n++)
         t->words[t->n] = read_word(t, &t->spoken.words[t->n]);
-    set_signs(r->signs, t);
+    set_known(r->signs, t);
+    set_forms(r->signs, t);
+    set_context(r->signs, t);
     set_spans(r, t);
     free(t);
 }

@@ -1,9 +1,10 @@
 /*
  * triage_words.h - signs of a question's class (data/corpora/triage.h) in its words, and a classifier by keywords.
  *
- * Signs compare the question's words with the names of a schema and, if they are known, with stored values.  Lists of
- * words mark small talk, requests beyond SQL and knowledge from outside.  The classifier by keywords decides by a few
- * rules on the signs; it is the baseline of a trained head, which reads the same signs beside a detector's states.
+ * Signs compare the question's words with the names of a schema and, if they are known, with stored values and with the
+ * user's earlier questions.  Lists of words mark small talk, requests beyond SQL and knowledge from outside.  The
+ * classifier by keywords decides by a few rules on the signs; it is the baseline of a trained head, which reads the
+ * same signs beside a detector's states.
  *
  * Signs also choose the words that are responsible for a class.  Nothing fails.
  */
@@ -15,13 +16,13 @@
 #include "data/span/tagging.h"
 
 /* A content word is neither a function word nor a number.  It is known if a name of the schema or a stored value has
- * it, or a related word. */
+ * it, or a related word.  A word may be a value if it is capitalised or quoted. */
 enum triage_sign {
     SIGN_LENGTH,      /* log of the number of words */
     SIGN_CONTENT,     /* share of content words */
     SIGN_KNOWN,       /* share of known words among the content words; 1 without content words */
-    SIGN_KNOWN_SMALL, /* the same without capitalised words, which may be values */
-    SIGN_UNKNOWN,     /* number of unknown content words in small letters, at most 8 */
+    SIGN_KNOWN_SMALL, /* the same without words that may be values */
+    SIGN_UNKNOWN,     /* number of unknown content words that cannot be values, at most 8 */
     SIGN_EMPTY,       /* 1 without content words */
     SIGN_TALK,        /* share of words of small talk */
     SIGN_TALKS,       /* 1 if there is one */
@@ -34,6 +35,13 @@ enum triage_sign {
     SIGN_CAPITAL,     /* 1 if a word other than the first is capitalised */
     SIGN_N_KNOWN,     /* number of known words, at most 8 */
     SIGN_SHARED,      /* 1 if a word belongs to several names of columns, none of which the question has completely */
+    SIGN_VALUES,      /* 1 if the stored values are known; 0: so are the next two */
+    SIGN_VALUE,       /* number of words of stored values that are in no name, at most 8 */
+    SIGN_STRANGE,     /* number of unknown content words that may be values, at most 8 */
+    SIGN_FOLLOWS,     /* 1 if there are earlier questions; 0: so are the next three */
+    SIGN_REFERS,      /* 1 if a word such as "they" refers to them */
+    SIGN_CONTINUES,   /* 1 if no word is unknown or small talk */
+    SIGN_BEFORE,      /* number of known words of the latest earlier question that has one, at most 8 */
     TRIAGE_SIGNS
 };
 
@@ -74,10 +82,19 @@ struct triage_reading {
     int n_spans;
 };
 
-/* values [n_values]: matches of stored values in the question; NULL if values are unknown.  Then capitalised words are
- * never responsible, because they may be values. */
-void triage_read(struct triage_reading *r, const char *question, const struct triage_names *names,
-                 const struct tag_value *values, int n_values);
+/* A question.  Without values, words that may be values are never responsible for a class. */
+struct triage_question {
+    const char *text;
+    const json_t *context;          /* list of the user's earlier questions in a dialogue, the oldest first; or NULL */
+    const struct tag_value *values; /* [n_values] matches of stored values in the question */
+    int n_values;
+    bool has_values; /* the stored values are known */
+};
+
+/* The earlier questions of a record, its field "context", or NULL.  Returns -1 with EXIT_CODE_DATA. */
+int triage_context(const json_t **context, const json_t *record, const char *where, struct error *err);
+
+void triage_read(struct triage_reading *r, const struct triage_question *q, const struct triage_names *names);
 
 /* The class by keywords, and a rough confidence from 0 to 1. */
 enum triage_class triage_by_keywords(const struct triage_reading *r, double *confidence);

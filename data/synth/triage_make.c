@@ -5,6 +5,7 @@
 #include "data/corpora/dataset.h"
 #include "data/schema/schema_build.h"
 #include "data/span/span_record.h"
+#include "data/span/tag_source.h"
 #include "data/synth/wordnet/wordnet.h"
 
 #include <ctype.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Templates.  {n} and {m} are nouns, {x} is a column with its table, {t} a table. */
+/* Templates.  {n} and {m} are nouns, {x} is a column with its table, {t} a table, {c} a column. */
 
 static const char *const thanks[] = {
     "thanks",
@@ -211,10 +212,52 @@ static const char *const beyond[] = {
     "what music does the {t} like",
 };
 
+/* First questions of dialogues, and questions that follow them. {c} is a column. */
+static const char *const openings_of_dialogues[] = {
+    "how many {t}s are there?",     "show all {t}s.",
+    "what is the {c} of each {t}?", "list the {c} of all {t}s.",
+    "which {t}s are there?",        "how many different {c} values are there?",
+    "give me the {c} of the {t}.",  "find the {t} with the highest {c}.",
+};
+static const char *const following[] = {
+    "what about {c}",
+    "what about their {c}",
+    "and the {c}",
+    "and their {c}",
+    "sort them by {c}",
+    "list them by {c} in descending order",
+    "which of them has the highest {c}",
+    "which one has the lowest {c}",
+    "can you also list the {c}",
+    "show me their {c} too",
+    "what is the {c} of each of them",
+    "only those with a {c}",
+    "group them by {c}",
+    "what is the {c} of the first one",
+    "please add the {c}",
+};
+static const char *const following_alone[] = {
+    "how many are there",
+    "how many of them are there",
+    "who are they",
+    "which ones are they",
+    "show me the first five",
+    "in descending order",
+    "and in total",
+    "only the first three of them",
+    "please remove duplicates",
+    "what is the average",
+    "list all of them",
+    "how many in total",
+    "show the others too",
+    "which one is it",
+    "sort them the other way round",
+};
+
 #define DRAW(rng, list) ((list)[rng_below(rng, ARRAY_LEN(list))])
 
 struct template_slots {
-    const char *n, *m, *x, *t;
+    const char *n, *m, *x, *t, *c;
 };
 
 /* Replaces the slots of a template, writes a capital at random, and ends with a mark or none. */
@@ -230,7 +273,7 @@ static char *fill(const char *template, const struct template_slots *s, bool cap
             fputc(*p, f);
             continue;
         }
-        fputs(p[1] == 'n' ? s->n : p[1] == 'm' ? s->m : p[1] == 'x' ? s->x : s->t, f);
+        fputs(p[1] == 'n' ? s->n : p[1] == 'm' ? s->m : p[1] == 'x' ? s->x : p[1] == 'c' ? s->c : s->t, f);
         p += 2;
     }
     fputs(end, f);
@@ -344,10 +387,12 @@ enum make_source {
     MAKE_NATURAL,
     MAKE_NATURAL_CLEAR,
     MAKE_BEYOND,
+    MAKE_FOLLOWING,
+    MAKE_FOLLOWING_ELSEWHERE,
     MAKE_TALK,
     MAKE_SOURCES
 };
-static const int per_mille[MAKE_SOURCES] = { 255, 170, 170, 70, 70, 70, 70, 125 };
+static const int per_mille[MAKE_SOURCES] = { 235, 160, 165, 65, 70, 70, 60, 45, 20, 110 };
 
 struct triage_maker {
     const struct triage_make_request *q;
@@ -362,27 +407,60 @@ struct triage_maker {
     int64_t written;
 };
 
-/* Writes a question.  Takes the text. */
-static int write_question(struct triage_maker *t, const char *db_id, char *question, enum triage_class class,
-                          const char *origin, struct error *err)
-{
-    json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "id", (json_int_t)++t->written, "db_id", db_id, "question",
-                          question, "class", triage_class_name(class), "source", "made", "source_class", origin);
-    int rc = json_write_line(&t->out, o, err);
-
-    t->counts->of_class[class]++;
-    json_decref(o);
-    free(question);
-    return rc;
-}
-
 static const char *table_of(const struct span_column *c)
 {
     return c->table ? c->table : "table";
 }
 
+/* Percentage of the schemas with abbreviated names, which real databases have. */
+enum { SHORT_PERCENT = 30, SHORT_WORD = 5 /* letters of the shortest word that is abbreviated */ };
+
+/* Writes the word [n] as its first letters, or without vowels after the first letter. */
+static void write_short(FILE *f, struct rng *rng, const char *word, int n)
+{
+    bool begins = rng_below(rng, 2);
+    int kept = begins ? 3 + (int)rng_below(rng, 2) : n;
+
+    for (int i = 0; i < n && i < kept; i++)
+        if (begins || i == 0 || !strchr("aeiouAEIOU", word[i]))
+            fputc(word[i], f);
+}
+
+/* The name with about two thirds of its long words abbreviated, joined by a mark or nothing; the caller frees it. */
+static char *short_name(struct rng *rng, const char *name)
+{
+    static const char *const joints[] = { "_", " ", "" };
+    const char *joint = DRAW(rng, joints);
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "no memory for a name");
+    for (const char *p = name; *p;) {
+        int n = (int)strcspn(p, " _");
+        if (n >= SHORT_WORD && rng_below(rng, 3))
+            write_short(f, rng, p, n);
+        else
+            fwrite(p, 1, (size_t)n, f);
+        p += n;
+        if (*p) {
+            fputs(joint, f);
+            p++;
+        }
+    }
+    fclose(f);
+    return text;
+}
+
+/* The name in a schema; the caller frees it. */
+static char *name_of(struct triage_maker *t, const char *name, bool shortened)
+{
+    return shortened ? short_name(&t->rng, name) : xstrdup(name);
+}
+
 static int add_schema(struct triage_maker *t, const struct span_record *r, const char *db_id, struct error *err)
 {
+    bool shortened = rng_below(&t->rng, 100) < SHORT_PERCENT;
     struct strings tables = { 0 };
     struct schema_build b;
     struct schema s;
@@ -390,9 +468,14 @@ static int add_schema(struct triage_maker *t, const struct span_record *r, const
     schema_build_init(&b, db_id);
     for (int i = 0; i < r->n_columns; i++) {
         int n = tables.n, table = strings_add(&tables, table_of(&r->columns[i]));
-        if (table == n)
-            schema_build_table(&b, table_of(&r->columns[i]), NULL);
-        schema_build_column(&b, table, r->columns[i].name, NULL, r->columns[i].type);
+        char *column = name_of(t, r->columns[i].name, shortened);
+        if (table == n) {
+            char *name = name_of(t, table_of(&r->columns[i]), shortened);
+            schema_build_table(&b, name, NULL);
+            free(name);
+        }
+        schema_build_column(&b, table, column, NULL, r->columns[i].type);
+        free(column);
     }
     schema_build_finish(&b, &s);
     schema_build_release(&b);
@@ -422,6 +505,76 @@ static const char *schema_of(struct triage_maker *t, const struct span_record *r
     return t->names.items[at];
 }
 
+/* The first words of the name with blanks, in small letters; "thing" without a name. */
+static char *slot_of(const char *name)
+{
+    return plain(name && *name ? name : "thing");
+}
+
+/* An earlier question about a table and a column of the record; the caller frees it. */
+static char *draw_opening(struct rng *rng, const struct span_record *r)
+{
+    const struct span_column *c = r->n_columns ? &r->columns[rng_below(rng, (uint32_t)r->n_columns)] : NULL;
+    char *table = slot_of(c ? c->table : NULL), *column = slot_of(c ? c->name : NULL);
+    char *text = fill(DRAW(rng, openings_of_dialogues), &(struct template_slots){ .t = table, .c = column }, true, "");
+
+    free(table);
+    free(column);
+    return text;
+}
+
+/* The stored values of the record's columns in the question. */
+static json_t *values_json(const struct span_record *r, const char *question)
+{
+    struct tag_source source;
+    struct tag_matches matches;
+    json_t *list = json_array();
+
+    tag_source_of(&source, r->columns, r->n_columns);
+    struct tag_question q = tag_source_ask(&source, question, &matches);
+    for (int i = 0; i < q.n_values; i++)
+        json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:i}", "column", q.values[i].column, "text",
+                                              q.values[i].text, "start", q.values[i].start, "end", q.values[i].end));
+    tag_matches_release(&matches);
+    tag_source_close(&source);
+    return list;
+}
+
+/* Percentage of the questions with an earlier one. */
+enum { CONTEXT_PERCENT = 40 };
+
+struct made_question {
+    const char *db_id, *origin;
+    char *text; /* owned */
+    enum triage_class class;
+    const struct span_record *on; /* the record whose columns and values the schema has; NULL: values are unknown */
+    bool by_values;               /* the class depends on the stored values */
+    bool follows;                 /* the question has an earlier one in any case */
+};
+
+/* Writes a question and frees its text. */
+static int write_question(struct triage_maker *t, const struct made_question *q, struct error *err)
+{
+    json_t *o =
+        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "id", (json_int_t)++t->written, "db_id", q->db_id, "question",
+                  q->text, "class", triage_class_name(q->class), "source", "made", "source_class", q->origin);
+
+    if (q->on && (q->follows || rng_below(&t->rng, 100) < CONTEXT_PERCENT)) {
+        char *opening = draw_opening(&t->rng, q->on);
+        json_object_set_new(o, "context", json_pack("[s]", opening));
+        free(opening);
+    }
+    if (q->on)
+        json_object_set_new(o, "values", values_json(q->on, q->text));
+    if (q->by_values)
+        json_object_set_new(o, "by_values", json_true());
+    int rc = json_write_line(&t->out, o, err);
+    t->counts->of_class[q->class]++;
+    json_decref(o);
+    free(q->text);
+    return rc;
+}
+
 static enum triage_class class_of(const struct span_record *r)
 {
     enum triage_class class = TRIAGE_ANSWERABLE;
@@ -440,6 +593,12 @@ static int64_t wanted(const struct triage_maker *t, enum make_source source)
     return t->q->questions * per_mille[source] / 1000;
 }
 
+/* Whether the edit concerns values alone. */
+static bool is_of_values(const struct span_record *r)
+{
+    return strncmp(r->kind, "value-", strlen("value-")) == 0;
+}
+
 static int write_spans(struct triage_maker *t, const int *order, enum make_source source, enum triage_class class,
                        struct error *err)
 {
@@ -450,7 +609,15 @@ static int write_spans(struct triage_maker *t, const int *order, enum make_sourc
         if (class_of(r) != class)
             continue;
         const char *db_id = schema_of(t, r, err);
-        if (!db_id || write_question(t, db_id, xstrdup(r->question), class, r->kind, err))
+        if (!db_id)
+            return -1;
+        const struct made_question q = { .db_id = db_id,
+                                         .origin = r->kind,
+                                         .text = xstrdup(r->question),
+                                         .class = class,
+                                         .on = r,
+                                         .by_values = class != TRIAGE_ANSWERABLE && is_of_values(r) };
+        if (write_question(t, &q, err))
             return -1;
         left--;
     }
@@ -473,27 +640,94 @@ static int write_elsewhere(struct triage_maker *t, const int *order, struct erro
         if (class_of(r) != TRIAGE_ANSWERABLE || same_database(r, other))
             continue;
         const char *db_id = schema_of(t, other, err);
-        if (!db_id || write_question(t, db_id, xstrdup(r->question), TRIAGE_UNANSWERABLE, "another database", err))
+        if (!db_id)
+            return -1;
+        const struct made_question q = { .db_id = db_id,
+                                         .origin = "another database",
+                                         .text = xstrdup(r->question),
+                                         .class = TRIAGE_UNANSWERABLE,
+                                         .on = other };
+        if (write_question(t, &q, err))
             return -1;
         left--;
     }
     return 0;
 }
 
+static const struct span_record *draw_record(struct triage_maker *t)
+{
+    return &t->spans.items[rng_below(&t->rng, (uint32_t)t->spans.n)];
+}
+
+static const struct span_column *draw_column(struct triage_maker *t, const struct span_record *r)
+{
+    return r->n_columns ? &r->columns[rng_below(&t->rng, (uint32_t)r->n_columns)] : NULL;
+}
+
+static bool has_column(const struct span_record *r, const struct span_column *c)
+{
+    for (int i = 0; i < r->n_columns; i++)
+        if (strcasecmp(r->columns[i].name, c->name) == 0)
+            return true;
+    return false;
+}
+
+/* A question that follows another one about the record.  elsewhere: about a column that the record lacks; NULL if the
+ * drawn column is not lacking. */
+static char *draw_following(struct triage_maker *t, const struct span_record *r, bool elsewhere)
+{
+    static const char *const ends[] = { "?", ".", "" };
+    const struct span_column *c = draw_column(t, elsewhere ? draw_record(t) : r);
+    bool alone = !elsewhere && rng_below(&t->rng, 3) == 0;
+
+    if (!c || (elsewhere && has_column(r, c)))
+        return NULL;
+    char *column = slot_of(c->name);
+    char *text = fill(alone ? DRAW(&t->rng, following_alone) : DRAW(&t->rng, following),
+                      &(struct template_slots){ .c = column }, rng_below(&t->rng, 2), DRAW(&t->rng, ends));
+    free(column);
+    return text;
+}
+
+/* Fills text, class and origin of a question of the source; the text is NULL where nothing fits the record. */
+static void draw_template(struct triage_maker *t, struct made_question *q, enum make_source source)
+{
+    const struct span_column *c = draw_column(t, q->on);
+
+    q->class = TRIAGE_UNANSWERABLE;
+    switch (source) {
+    case MAKE_TALK:
+        q->class = TRIAGE_IMPROPER;
+        q->origin = "small talk";
+        q->text = triage_small_talk(&t->rng);
+        return;
+    case MAKE_FOLLOWING:
+        q->class = TRIAGE_ANSWERABLE;
+        q->origin = "following";
+        q->follows = true;
+        q->text = draw_following(t, q->on, false);
+        return;
+    case MAKE_FOLLOWING_ELSEWHERE:
+        q->origin = "following, another database";
+        q->follows = true;
+        q->text = draw_following(t, q->on, true);
+        return;
+    default:
+        q->origin = "beyond SQL";
+        q->text = triage_request_beyond(&t->rng, c && c->table ? c->table : "player", c ? c->name : "age");
+    }
+}
+
 static int write_templates(struct triage_maker *t, enum make_source source, struct error *err)
 {
     for (int64_t left = wanted(t, source); left; left--) {
-        const struct span_record *r = &t->spans.items[rng_below(&t->rng, (uint32_t)t->spans.n)];
-        const struct span_column *c = r->n_columns ? &r->columns[rng_below(&t->rng, (uint32_t)r->n_columns)] : NULL;
-        const char *db_id = schema_of(t, r, err);
-        bool talk = source == MAKE_TALK;
-        if (!db_id)
+        struct made_question q = { .on = draw_record(t) };
+        draw_template(t, &q, source);
+        if (q.text && !(q.db_id = schema_of(t, q.on, err))) {
+            free(q.text);
             return -1;
-        char *question = talk
-                             ? triage_small_talk(&t->rng)
-                             : triage_request_beyond(&t->rng, c && c->table ? c->table : "player", c ? c->name : "age");
-        if (write_question(t, db_id, question, talk ? TRIAGE_IMPROPER : TRIAGE_UNANSWERABLE,
-                           talk ? "small talk" : "beyond SQL", err))
+        }
+        if (q.text && write_question(t, &q, err))
             return -1;
     }
     return 0;
@@ -501,7 +735,7 @@ static int write_templates(struct triage_maker *t, enum make_source source, stru
 
 static int write_natural(struct triage_maker *t, bool ambiguous, struct error *err)
 {
-    const struct example_list *list = &t->natural.splits[SPLIT_TRAIN];
+    const struct example_list *list = &t->natural.splits[t->q->split];
     int64_t left = wanted(t, ambiguous ? MAKE_NATURAL : MAKE_NATURAL_CLEAR);
     int *order = xmalloc((size_t)(list->n + 1) * sizeof *order), rc = 0;
 
@@ -518,9 +752,11 @@ static int write_natural(struct triage_maker *t, bool ambiguous, struct error *e
             schema_join(&copy, &s, 1);
             rc = schema_set_add(&t->schemas, &copy, err);
         }
-        rc = rc ? rc
-                : write_question(t, e->db_id, xstrdup(e->question), ambiguous ? TRIAGE_AMBIGUOUS : TRIAGE_ANSWERABLE,
-                                 "natural", err);
+        const struct made_question q = { .db_id = e->db_id,
+                                         .origin = "natural",
+                                         .text = xstrdup(e->question),
+                                         .class = ambiguous ? TRIAGE_AMBIGUOUS : TRIAGE_ANSWERABLE };
+        rc = rc ? rc : write_question(t, &q, err);
         left--;
     }
     free(order);
@@ -538,6 +774,7 @@ static int write_all(struct triage_maker *t, struct error *err)
              write_spans(t, order, MAKE_AMBIGUOUS, TRIAGE_AMBIGUOUS, err) ||
              write_spans(t, order, MAKE_UNANSWERABLE, TRIAGE_UNANSWERABLE, err) || write_elsewhere(t, order, err) ||
              write_natural(t, true, err) || write_natural(t, false, err) || write_templates(t, MAKE_BEYOND, err) ||
+             write_templates(t, MAKE_FOLLOWING, err) || write_templates(t, MAKE_FOLLOWING_ELSEWHERE, err) ||
              write_templates(t, MAKE_TALK, err);
     free(order);
     return rc ? -1 : 0;

@@ -289,9 +289,8 @@ static json_t *some_fields(const json_t *from, const char *const *fields, int n)
 
 static json_t *prediction_part(const json_t *prediction, bool relevance)
 {
-    static const char *const fields[] = { "score",        "ambiguous", "type",     "alternatives",
-                                          "ambiguities",  "class",     "classes",  "words",
-                                          "question_cut", "sentence",  "relevance" };
+    static const char *const fields[] = { "score",  "ambiguous",    "type",     "alternatives", "ambiguities",
+                                          "triage", "question_cut", "sentence", "relevance" };
     return prediction ? some_fields(prediction, fields, ARRAY_LEN(fields) - !relevance) : json_null();
 }
 
@@ -379,14 +378,22 @@ static bool has_status(const json_t *marked, const char *status)
     return found;
 }
 
+/* Tells whether the detector's head for classes refuses the question. */
+static bool is_refused(const json_t *prediction)
+{
+    const char *class = json_string_value(json_object_get(json_object_get(prediction, "triage"), "class"));
+    return class && triage_class_refused(triage_class_of(class));
+}
+
 const char *asked_sentence(const struct asked *k)
 {
     const char *detected = json_string_value(json_object_get(k->prediction, "sentence"));
     const char *marked = json_string_value(json_object_get(k->marked, "sentence"));
     bool ambiguous = json_is_true(json_object_get(k->prediction, "ambiguous"));
     bool found = has_status(k->marked, "ambiguous") || has_status(k->marked, "unanswerable");
+    bool refused = is_refused(k->prediction);
 
-    return !detected || (marked && found && !ambiguous) ? marked : detected;
+    return !detected || (marked && found && !ambiguous && !refused) ? marked : detected;
 }
 
 /* The end of a line about which nothing can be asked. */
@@ -435,6 +442,17 @@ static int open_tagger(struct pipeline *a, struct error *err)
     return question_tagger_open(&a->tagger, &tag, err);
 }
 
+/* Opens the databases in which the detector looks words up, those of the tagger if there is one. */
+static int open_values(struct pipeline *a, struct error *err)
+{
+    const struct ask_request *q = a->q;
+
+    if (!a->detector.triage.known || !q->clarify.db)
+        return 0;
+    a->detector.values = q->tagger ? &a->tagger.databases : &a->values;
+    return q->tagger ? 0 : tag_databases_open(&a->values, NULL, q->clarify.db, (int64_t)INDEX_MIB << 20, err);
+}
+
 static int open_parser(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
@@ -478,7 +496,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
         (q->detector && detector_open(&a->detector, &detector, err)) || open_tagger(a, err))
         return -1;
     a->context.before = choose_before;
-    return open_parser(a, err);
+    return open_values(a, err) ? -1 : open_parser(a, err);
 }
 
 void pipeline_close(struct pipeline *a)
@@ -486,6 +504,7 @@ void pipeline_close(struct pipeline *a)
     parser_close(&a->parser);
     endpoint_close(a->server);
     question_tagger_close(&a->tagger);
+    tag_databases_close(&a->values);
     detector_close(&a->detector);
     candidate_file_close(&a->candidates);
     session_context_close(&a->context);

@@ -40,7 +40,8 @@ struct pipeline {
     struct session_context context;
     struct detector detector; /* zeroed if there is none */
     struct question_tagger tagger;
-    struct endpoint *server; /* of the parser, or NULL */
+    struct tag_databases values; /* for the detector, if there is no tagger with them */
+    struct endpoint *server;     /* of the parser, or NULL */
     struct question_parser parser;
     bool parses; /* there is a parser */
     struct candidate_file candidates;
@@ -71,8 +72,9 @@ struct asked {
  * EXIT_CODE_DATA.  The caller calls asked_release() in any case. */
 int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err);
 void asked_release(struct asked *k);
-/* Returns the one sentence about the question's ambiguity: the detector's if it predicts ambiguity, else the tagger's
- * if it found something, else the detector's, or the tagger's without one.  Returns NULL if there is neither. */
+/* Returns one sentence about the question: the detector's if it predicts ambiguity or refuses the question.  Else it is
+ * the tagger's if it found something or there is no detector, and the detector's if not.  Returns NULL if there is
+ * neither. */
 const char *asked_sentence(const struct asked *k);
 /* Starts the session of a question with candidates.  Returns -1 with EXIT_CODE_DATA. */
 int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,

@@ -28,6 +28,7 @@ struct detect_run {
     const struct detect_request *q;
     struct detector detector;
     struct schema_catalog schemas;
+    struct tag_databases values; /* of --db, for a detector with a head for classes */
     struct record_reader *in;
     struct journal journal;
     struct progress progress;
@@ -49,6 +50,7 @@ static uint64_t run_key(const struct detect_run *d)
 
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), threshold, sizeof threshold);
     h = hash_bytes(h, &d->detector.model.hash, sizeof d->detector.model.hash);
+    h = hash_bytes(h, &d->detector.triage.hash, sizeof d->detector.triage.hash);
     return q->retriever ? hash_bytes(h, &d->detector.retriever.hash, sizeof d->detector.retriever.hash) : h;
 }
 
@@ -80,6 +82,16 @@ static int find_band(struct detect_run *d, struct error *err)
     return 0;
 }
 
+enum { VALUE_MIB = 512 };
+
+static int open_values(struct detect_run *d, struct error *err)
+{
+    if (!d->q->db || !d->detector.triage.known)
+        return 0;
+    d->detector.values = &d->values;
+    return tag_databases_open(&d->values, NULL, d->q->db, (int64_t)VALUE_MIB << 20, err);
+}
+
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
@@ -87,7 +99,7 @@ static int open_all(struct detect_run *d, struct error *err)
                                                 q->threshold, q->no_graph, q->adapter, q->retriever };
 
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err) ||
-        find_band(d, err))
+        find_band(d, err) || open_values(d, err))
         return -1;
     d->key = run_key(d);
     question_group_init(&d->group, &d->detector);
@@ -98,6 +110,7 @@ static void close_all(struct detect_run *d)
 {
     record_reader_close(d->in);
     detector_close(&d->detector);
+    tag_databases_close(&d->values);
     schema_catalog_close(&d->schemas);
 }
 
@@ -109,13 +122,24 @@ static const struct prepared_schema *find_schema(struct detect_run *d, const jso
     return s ? detector_prepare(&d->detector, db_id, s, err) : NULL;
 }
 
-/* Hash of the record or its error, of its schema and of the run. */
-static uint64_t key_of(const struct detect_run *d, int i)
+/* Hash of the database in which words are looked up; 0: none. */
+static uint64_t values_hash(struct detect_run *d, const struct group_question *q)
+{
+    const char *db_id = q->schema && d->detector.values ? q->schema->schema->db_id : NULL;
+    struct error bad;
+    const struct tag_database *of = db_id ? tag_databases_find(&d->values, db_id, db_id, &bad) : NULL;
+
+    return of ? of->hash : 0;
+}
+
+/* Hash of the record or its error, of its schema and values, and of the run. */
+static uint64_t key_of(struct detect_run *d, int i)
 {
     const struct group_question *q = &d->group.questions[i];
     const json_t *json = d->records[i].json;
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    uint64_t schema = q->schema ? q->schema->hash : 0, h = hash_bytes(d->key, &schema, sizeof schema);
+    const uint64_t sources[] = { q->schema ? q->schema->hash : 0, values_hash(d, q) };
+    uint64_t h = hash_bytes(d->key, sources, sizeof sources);
 
     h = hash_text(hash_text(h, text), q->error);
     free(text);
@@ -135,6 +159,7 @@ static void add_record(struct detect_run *d, json_t *json, struct error *bad)
         json = json_pack("{s:I}", "id", record_reader_number(d->in));
     d->records[d->group.n].json = json;
     question_group_add(&d->group, question, p, place, bad);
+    question_group_context(&d->group, json, place);
 }
 
 /* Chooses the parts of wide schemas and computes the keys of the lines. */

@@ -163,23 +163,27 @@ void prediction_release(struct prediction *f)
     *f = (struct prediction){ 0 };
 }
 
-/* The sentence of a class that the detector itself does not know, or NULL. Named alternatives say more. */
+/* The sentence of the class with the words that are responsible. */
 static const char *sentence_of_class(const struct prediction *f, struct strings *text)
 {
-    if (!f->triaged || f->ambiguous || f->class == TRIAGE_ANSWERABLE)
-        return NULL;
+    double p = triage_class_refused(f->class) ? gate_triage_refusal(f->classes) : f->classes[f->class];
     char *sentence = triage_sentence(&f->signs, f->class, f->question);
-    const char *kept = strings_printf(text, "%s (%.0f %%)", sentence, 100 * f->classes[f->class]);
+    const char *kept = strings_printf(text, "%s (%.0f %%)", sentence, 100 * p);
+
     free(sentence);
     return kept;
 }
 
+/* Tells whether the class says more than the detector itself does. */
+static bool class_says_more(const struct prediction *f)
+{
+    return f->triaged && (triage_class_refused(f->class) || (f->class == TRIAGE_AMBIGUOUS && !f->ambiguous));
+}
+
 static const char *sentence_of(const struct prediction *f, struct strings *text)
 {
-    const char *of_class = sentence_of_class(f, text);
-
-    if (of_class)
-        return of_class;
+    if (class_says_more(f))
+        return sentence_of_class(f, text);
     if (!f->ambiguous)
         return strings_printf(text,
                               f->schema_only ? "No ambiguity with the schema found: the chance of one is %.0f %%. The "
@@ -209,7 +213,7 @@ static const char *sentences_of(const struct prediction *f, struct strings *text
 {
     const char *all = sentence_of(f, text);
 
-    for (int i = 1; i < f->n_pairs; i++) {
+    for (int i = 1; i < f->n_pairs && !class_says_more(f); i++) {
         const struct prediction_pair *p = &f->pairs[i];
         all = strings_printf(text, "%s \"%s\" may mean %s %s or %s (%.0f %%).", all, words_of(f, p, text),
                              ambiguity_types[p->type].sentence, p->alternatives[0], p->alternatives[1], 100 * p->score);
@@ -281,16 +285,16 @@ static json_t *kept_of(int kept, int of)
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "total", of) : NULL;
 }
 
-/* Adds the class, the probability of each and the responsible words. */
-static void put_class(json_t *line, const struct prediction *f)
+/* The class, the probability of each, the responsible words and a sentence; NULL without a head. */
+static json_t *triage_json(const struct prediction *f, struct strings *text)
 {
+    if (!f->triaged)
+        return NULL;
     json_t *classes = json_object();
-
     for (int c = 0; c < TRIAGE_CLASSES; c++)
         json_object_set_new(classes, triage_class_name((enum triage_class)c), json_real(f->classes[c]));
-    json_object_set_new(line, "class", json_string(triage_class_name(f->class)));
-    json_object_set_new(line, "classes", classes);
-    json_object_set_new(line, "words", triage_words_json(&f->signs, f->class, f->question));
+    return json_pack("{s:s, s:o, s:o, s:s}", "class", triage_class_name(f->class), "classes", classes, "words",
+                     triage_words_json(&f->signs, f->class, f->question), "sentence", sentence_of_class(f, text));
 }
 
 json_t *prediction_json(const struct prediction *f, int relevance)
@@ -302,14 +306,12 @@ json_t *prediction_json(const struct prediction *f, int relevance)
     json_t *alternatives =
         f->named ? json_pack("[s, s]", f->pairs[0].alternatives[0], f->pairs[0].alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:s, s:o*}", "id", f->id,
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:o*, s:s, s:o*}", "id", f->id,
                           "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score",
                           f->score, "ambiguous", f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives",
-                          alternatives, "ambiguities", pairs_json(f, &text), "sentence", sentence, "relevance",
-                          relevance ? elements_json(f, relevance) : NULL);
+                          alternatives, "ambiguities", pairs_json(f, &text), "triage", triage_json(f, &text),
+                          "sentence", sentence, "relevance", relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
-    if (o && f->triaged)
-        put_class(o, f);
     return o;
 }
 
@@ -341,7 +343,7 @@ void prediction_print(FILE *out, const json_t *line)
 }
 
 const char prediction_table_head[] =
-    "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,sentence,error\n";
+    "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,class,sentence,error\n";
 
 void prediction_print_row(FILE *out, const json_t *line)
 {
@@ -356,6 +358,8 @@ void prediction_print_row(FILE *out, const json_t *line)
         table_put(out, json_array_get(alternatives, i));
         fputc(',', out);
     }
+    table_put(out, json_object_get(json_object_get(line, "triage"), "class"));
+    fputc(',', out);
     table_put(out, json_object_get(line, "sentence"));
     fputc(',', out);
     table_put(out, json_object_get(line, "error"));
@@ -463,6 +467,7 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
     struct prepared_schema *p = prepare(d, s, err);
     if (!p)
         return NULL;
+    p->lasting = true;
     if (i >= 0) {
         forget(d->prepared[i]);
         return d->prepared[i] = p;
@@ -528,6 +533,15 @@ void question_group_add(struct question_group *g, const char *question, const st
         q->error = xstrdup(bad.text);
     else
         g->nodes += schema->finder ? g->detector->elements : schema->input.n_nodes;
+}
+
+void question_group_context(struct question_group *g, const json_t *record, const char *place)
+{
+    struct group_question *q = &g->questions[g->n - 1];
+    struct error bad;
+
+    if (g->detector->triage.known && triage_context(&q->context, record, place, &bad) && !q->error)
+        q->error = xstrdup(bad.text);
 }
 
 /* Tells whether the choice of the question's part needs a vector of the retriever. */
@@ -629,19 +643,52 @@ int question_group_score(struct question_group *g, struct error *err)
     return rc ? -1 : 0;
 }
 
-static void fill_class(struct prediction *f, const struct gate_triage *head, const struct group_question *q,
-                       const struct gate_result *result)
+static void classify(struct prediction *f, const struct gate_triage *head, const struct group_question *q,
+                     const struct gate_result *result, const struct triage_question *words)
 {
     float features[TRIAGE_FEATURES];
 
-    triage_read(&f->signs, q->question, &q->schema->names, NULL, 0);
+    triage_read(&f->signs, words, &q->schema->names);
     gate_triage_features(features, q->relevance, q->item.schema->n_nodes, f->n_question, result, &f->signs);
     gate_triage_predict(head, features, f->classes);
     f->triaged = true;
-    f->class = TRIAGE_ANSWERABLE;
-    for (int c = 1; c < TRIAGE_CLASSES; c++)
-        if (f->classes[c] > f->classes[f->class])
-            f->class = (enum triage_class)c;
+    f->class = gate_triage_decide(head, f->classes, f->ambiguous);
+}
+
+/* The values of the question's database, or NULL. */
+static struct tag_source *values_of(const struct detector *d, const struct group_question *q)
+{
+    const char *db_id = q->schema->schema->db_id;
+    struct error bad;
+
+    if (!d->values || !q->schema->lasting)
+        return NULL;
+    struct tag_database *of = tag_databases_find(d->values, db_id, db_id, &bad);
+    struct tag_source *source = of && of->path ? tag_database_source(d->values, of, &bad) : NULL;
+    if (!of || (of->path && !source))
+        log_warn("%s; the words of the question are not looked up", bad.text);
+    return source;
+}
+
+/* Looks the words of a question up in its database before it is refused.  Reading the values of a large database takes
+ * seconds, so other questions do without. */
+static void fill_class(struct prediction *f, const struct detector *d, const struct group_question *q,
+                       const struct gate_result *result)
+{
+    struct triage_question words = { .text = q->question, .context = q->context };
+    struct tag_source *source;
+
+    classify(f, &d->triage, q, result, &words);
+    if (!triage_class_refused(f->class) || !(source = values_of(d, q)))
+        return;
+    struct tag_matches matches;
+    struct tag_question found = tag_source_ask(source, q->question, &matches);
+    words.values = found.values;
+    words.n_values = found.n_values;
+    words.has_values = true;
+    classify(f, &d->triage, q, result, &words);
+    tag_matches_release(&matches);
+    tag_databases_trim(d->values);
 }
 
 void question_group_predict(const struct question_group *g, int i, struct prediction *f)
@@ -655,7 +702,7 @@ void question_group_predict(const struct question_group *g, int i, struct predic
         return;
     prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, result, q->relevance, q->pairs);
     if (g->detector->triage.known)
-        fill_class(f, &g->detector->triage, q, result);
+        fill_class(f, g->detector, q, result);
 }
 
 /* --- Single questions --- */
@@ -687,6 +734,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     struct question_group *g = xmalloc(sizeof *g);
     question_group_init(g, d);
     question_group_add(g, question, p, place, NULL);
+    question_group_context(g, record, place);
     json_t *line = find_in(g, json_object_get(record, "id"), place, err);
     question_group_release(g);
     free(g);

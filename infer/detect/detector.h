@@ -9,6 +9,7 @@
 #define INFER_DETECT_DETECTOR_H
 
 #include "data/base/strings.h"
+#include "data/span/tag_databases.h"
 #include "models/embed/schema_finder.h"
 #include "models/gatekeeper/gate_triage.h"
 
@@ -44,11 +45,11 @@ struct prediction {
     /* The most probable pair, then others that reach the threshold and concern other words. */
     struct prediction_pair pairs[PREDICTION_PAIRS];
     int n_pairs;
-    enum linguistic_type linguistic; /* linguistic ambiguity, which has no alternatives */
-    bool schema_only;                /* the detector has no head for linguistic ambiguity */
-    bool triaged;                    /* the detector has a head for classes, and the next three fields are set */
-    enum triage_class class;         /* the most probable class */
-    double classes[TRIAGE_CLASSES];
+    enum linguistic_type linguistic;     /* linguistic ambiguity, which has no alternatives */
+    bool schema_only;                    /* the detector has no head for linguistic ambiguity */
+    bool triaged;                        /* the detector has a head for classes, and the next three fields are set */
+    enum triage_class class;             /* by the thresholds of the head */
+    double classes[TRIAGE_CLASSES];      /* probabilities */
     struct triage_reading signs;         /* of the question's words */
     struct prediction_element *elements; /* [n_elements] elements that the model read */
     int n_elements;
@@ -95,6 +96,7 @@ struct prepared_schema {
     struct schema_input input;
     struct schema_finder *finder; /* of a wide schema, in place of the input; else NULL */
     struct triage_names names;    /* if the detector has a head for classes */
+    bool lasting;                 /* the schema belongs to its db_id, whose values may be looked up */
     uint64_t hash;                /* hash of the schema */
     int64_t serial;
 };
@@ -104,6 +106,9 @@ struct detector {
     struct workspace work;
     struct gate_model model;
     struct gate_triage triage; /* unknown with an adapter, which changes what the head reads */
+    /* Databases in which the words of a question are looked up before the head refuses it.  Borrowed, set by the
+     * caller; or NULL. */
+    struct tag_databases *values;
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed if there is none */
     int elements;                      /* maximum number of elements of a schema; 0: all */
@@ -129,6 +134,7 @@ enum { DETECTOR_GROUP = 64 };
 /* A question of a group, and its place in the results. */
 struct group_question {
     const char *question;                 /* borrowed; or NULL */
+    const json_t *context;                /* list of the user's earlier questions, borrowed; or NULL */
     const struct prepared_schema *schema; /* NULL: the question cannot be scored */
     char *error;                          /* the reason why it cannot be scored, or NULL */
     struct gate_item item;
@@ -160,6 +166,8 @@ bool question_group_is_full(const struct question_group *g);
 /* Adds a question, which is borrowed like its schema.  place opens the messages.  A NULL schema has an error in why. */
 void question_group_add(struct question_group *g, const char *question, const struct prepared_schema *schema,
                         const char *place, const struct error *why);
+/* Sets the context of the latest question, the record's field "context". */
+void question_group_context(struct question_group *g, const json_t *record, const char *place);
 /* Chooses the part of each wide schema.  All errors of questions are known afterwards.  Returns -1 with err. */
 int question_group_choose(struct question_group *g, struct error *err);
 /* Scores the questions without errors.  Returns -1 with err. */

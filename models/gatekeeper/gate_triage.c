@@ -2,6 +2,7 @@
 
 #include "data/base/json.h"
 #include "data/base/strings.h"
+#include "data/base/whole_file.h"
 #include "models/gatekeeper/gate_adapter.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 /* The version of the features; a head of another version is refused. */
-enum { FEATURE_SET = 1, HASH_TEXT = 17 };
+enum { FEATURE_SET = 2, HASH_TEXT = 17 };
 
 static const float NO_ELEMENT = -10; /* relevance logit of elements beyond the schema's end */
 static const double LARGEST = 1e9;   /* of a number in the file */
@@ -65,6 +66,31 @@ void gate_triage_predict(const struct gate_triage *t, const float *features, dou
         p[c] /= sum;
 }
 
+double gate_triage_refusal(const double p[TRIAGE_CLASSES])
+{
+    return p[TRIAGE_UNANSWERABLE] + p[TRIAGE_IMPROPER];
+}
+
+enum triage_class gate_triage_refusal_class(const double p[TRIAGE_CLASSES])
+{
+    return p[TRIAGE_IMPROPER] > p[TRIAGE_UNANSWERABLE] ? TRIAGE_IMPROPER : TRIAGE_UNANSWERABLE;
+}
+
+bool triage_class_refused(enum triage_class c)
+{
+    return c == TRIAGE_UNANSWERABLE || c == TRIAGE_IMPROPER;
+}
+
+enum triage_class gate_triage_decide(const struct gate_triage *t, const double p[TRIAGE_CLASSES], bool ambiguous)
+{
+    enum triage_class refusal = gate_triage_refusal_class(p);
+
+    if (gate_triage_refusal(p) >= t->threshold[refusal])
+        return refusal;
+    ambiguous = ambiguous || p[TRIAGE_AMBIGUOUS] >= t->threshold[TRIAGE_AMBIGUOUS];
+    return ambiguous ? TRIAGE_AMBIGUOUS : TRIAGE_ANSWERABLE;
+}
+
 static void hash_text_of(char text[HASH_TEXT], const struct gate_model *m)
 {
     snprintf(text, HASH_TEXT, "%016" PRIx64, gate_model_hash(m));
@@ -82,16 +108,18 @@ static json_t *numbers_json(const double *x, int n)
 int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err)
 {
     char hash[HASH_TEXT];
-    json_t *weights = json_object();
+    json_t *weights = json_object(), *thresholds = json_object();
 
     hash_text_of(hash, m);
+    for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++)
+        json_object_set_new(thresholds, triage_class_name((enum triage_class)c), json_real(t->threshold[c]));
     for (int c = 0; c < TRIAGE_CLASSES; c++)
         json_object_set_new(weights, triage_class_name((enum triage_class)c),
                             numbers_json(t->weight[c], TRIAGE_FEATURES));
-    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "detector", hash, "feature_set", FEATURE_SET,
-                          "questions", t->questions, "mean", numbers_json(t->mean, TRIAGE_FEATURES), "scale",
-                          numbers_json(t->scale, TRIAGE_FEATURES), "weights", weights, "bias",
-                          numbers_json(t->bias, TRIAGE_CLASSES));
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "detector", hash, "feature_set", FEATURE_SET,
+                          "questions", t->questions, "thresholds", thresholds, "mean",
+                          numbers_json(t->mean, TRIAGE_FEATURES), "scale", numbers_json(t->scale, TRIAGE_FEATURES),
+                          "weights", weights, "bias", numbers_json(t->bias, TRIAGE_CLASSES));
     int rc = json_write_file(path, o, err);
     json_decref(o);
     return rc;
@@ -134,13 +162,23 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
                      path, own, hash);
 }
 
+static int read_thresholds(struct gate_triage *t, const json_t *o, const char *path, struct error *err)
+{
+    const json_t *all = json_get_object(o, "thresholds", path, err);
+
+    for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++)
+        if (!all || json_get_real(all, triage_class_name((enum triage_class)c), 0, 2, &t->threshold[c], path, err))
+            return -1;
+    return 0;
+}
+
 static int read_head(struct gate_triage *t, const struct gate_model *m, const json_t *o, const char *path,
                      struct error *err)
 {
     int64_t questions;
 
     if (check_base(m, o, path, err) || json_get_int(o, "questions", 1, INT32_MAX, &questions, path, err) ||
-        read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
+        read_thresholds(t, o, path, err) || read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
         read_numbers(t->scale, TRIAGE_FEATURES, o, "scale", 1e-6, path, err) ||
         read_numbers(t->bias, TRIAGE_CLASSES, o, "bias", -LARGEST, path, err))
         return -1;
@@ -150,6 +188,9 @@ static int read_head(struct gate_triage *t, const struct gate_model *m, const js
                                      -LARGEST, path, err))
             return -1;
     t->questions = (int)questions;
+    char *text = json_text(o, JSON_EXACT);
+    t->hash = hash_text(HASH_START, text);
+    free(text);
     t->known = true;
     return 0;
 }

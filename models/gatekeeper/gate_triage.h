@@ -5,6 +5,11 @@
  * data/span/triage_words.h.  Relevance tells whether the question is about the schema at all.  The detector's states
  * were tried as well: they fit the training questions better and unseen sets worse.
  *
+ * Thresholds turn the probabilities into a decision, because a question that is refused by mistake costs more than one
+ * that is answered by mistake.  A question is refused if the probabilities of unanswerable and improper together reach
+ * the threshold of the more probable one of both.  Else it is ambiguous if the detector says so, or if that probability
+ * reaches its threshold.  The thresholds are chosen on validation questions.
+ *
  * The head is the file triage.json in the detector's folder.  A hash binds it to the detector's weights and settings.
  */
 #ifndef MODELS_GATEKEEPER_GATE_TRIAGE_H
@@ -31,7 +36,9 @@ struct gate_triage {
     bool known; /* the detector's folder has a head */
     double mean[TRIAGE_FEATURES], scale[TRIAGE_FEATURES];
     double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES]; /* of standardised features */
-    int questions;                                                        /* that the head was trained on */
+    double threshold[TRIAGE_CLASSES]; /* of all classes but answerable; above 1: never predicted */
+    int questions;                    /* that the head was trained on */
+    uint64_t hash;                    /* of the file */
 };
 
 /* out: [TRIAGE_FEATURES].  relevance: [n_nodes] logits. */
@@ -39,6 +46,13 @@ void gate_triage_features(float *out, const float *relevance, int n_nodes, int n
                           const struct gate_result *result, const struct triage_reading *signs);
 /* Probabilities of the classes.  They assume that all classes are equally frequent. */
 void gate_triage_predict(const struct gate_triage *t, const float *features, double p[TRIAGE_CLASSES]);
+
+/* The probability that the question is to be refused, and the class for which it would be. */
+double gate_triage_refusal(const double p[TRIAGE_CLASSES]);
+enum triage_class gate_triage_refusal_class(const double p[TRIAGE_CLASSES]);
+/* The class by the thresholds.  ambiguous: the detector's own prediction. */
+enum triage_class gate_triage_decide(const struct gate_triage *t, const double p[TRIAGE_CLASSES], bool ambiguous);
+bool triage_class_refused(enum triage_class c);
 
 /* Reads the head of the model, which was opened from dir and has no adapter.  Without the file t->known is false.
  * Returns -1 with EXIT_CODE_CHECKPOINT for a bad file or a head of another detector. */

@@ -106,7 +106,7 @@ cmp <(best out.jsonl) <(best whole.jsonl) || complain "--relevance top-5 has oth
 
 # --- a table, whose rows are read again
 run 0 detect --schema few.json asked.jsonl -o out.csv
-[ "$(head -n 1 out.csv)" = "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,sentence,error" ] || complain "out.csv" "$(head -n 1 out.csv)"
+[ "$(head -n 1 out.csv)" = "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,class,sentence,error" ] || complain "out.csv" "$(head -n 1 out.csv)"
 run 0 detect --schema few.json out.csv -o again.jsonl
 cmp <(sed 's/"id":"[^"]*",//' again.jsonl) <(sed 's/"id":"[^"]*",//' whole.jsonl) || complain "out.csv" "its questions have other predictions"
 run 0 detect --schema few.json asked.jsonl --format csv

@@ -59,7 +59,7 @@ has practiq/tables.json '"list_price"'
 printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Show the price of each item." 2 "What is the warranty?" 3 "Thanks!" 4 "Which item is called Tent?" 5 "Which item is called Kettle?" >words.jsonl
 printf '{"id":%d,"db_id":"shop","question":"q","class":"%s"}\n' 1 answerable 2 unanswerable 3 improper 9 ambiguous >gold5.jsonl
 run 0 data triage keywords words.jsonl --schema tables.json
-has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","class":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}'
+has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","triage":{"class":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}}'
 has shown '"class":"unanswerable","confidence":1.0,"words":[{"text":"warranty","start":12,"end":20,"reason":"column"}]'
 has shown '"class":"improper","confidence":0.9,"words":[{"text":"Thanks","start":0,"end":6,"reason":"small-talk"}]'
 sqlite3 shop.sqlite "CREATE TABLE item (name TEXT, price REAL); INSERT INTO item VALUES ('Tent', 5)"
@@ -77,9 +77,11 @@ for i in 1 2 3 4 5 6; do
     span "a$i" "one$i" "Show price $i?" plain name COL '[{"column":0}]'
     span "b$i" "two$i" "Show item $i?" doubled colour AMB '[{"column":0},{"column":1}]'
     span "c$i" "two$i" "Show wheel $i?" deleted maker UNK '[]'
+    span "d$i" "two$i" "Show Tent $i?" value-deleted maker UNK '[]'
+    printf '{"id":"e%d","source":"wikisql","db_id":"three%d","question":"Show Tent %d?","type":"plain","columns":[{"name":"maker","type":"text","values":["Tent"]}],"spans":[],"edit":{"deleted":[],"added":[]}}\n' $i $i $i
 done >spans.jsonl
 make_questions() { data triage make --spans spans.jsonl --questions 40 --force "$@"; }
-check "make" 0 "5 improper" make_questions -o made
+check "make" 0 "4 improper" make_questions -o made
 run 0 make_questions -o again
 diff -r made again >/dev/null || complain "make" "differs for the same seed"
 run 0 make_questions --seed 2 -o other
@@ -89,38 +91,75 @@ has made/questions.jsonl '"class":"unanswerable","source":"made","source_class":
 check "no spans" 3 "expected records with marked words, got none" data triage make --spans /dev/null -o none
 check "bad spans" 3 'bad.jsonl: ' data triage make --spans bad.jsonl -o none
 
-# --- a head on the detector: trained, used by detect, and refused by another detector
+has made/questions.jsonl '"source_class":"following","context":["'
+has made/questions.jsonl '"by_values":true'
+grep -q '"class":"answerable".*"values":\[{"column":0,"text":"Tent"' made/questions.jsonl || complain "make" "lists no stored values"
+mkdir -p natural
+cp tables.json natural
+for split in train valid test; do
+    printf '{"id":"%s-%d","db_id":"shop","source_db":"shop","question":"The price in %s?","sql":["SELECT price FROM item"],"slice":"custom","type":"scope","ambiguous":false,"alternatives":[],"source":"s","reason":"clear"}\n' "$split" 1 "$split" >"natural/$split.jsonl"
+done
+run 0 make_questions --natural natural --natural-split valid -o with
+has with/questions.jsonl 'The price in valid?'
+! grep -q 'The price in train?' with/questions.jsonl || complain "make" "reads another split"
+
+# --- a head on the detector: trained, used by detect and ask, and refused by another detector
 cp -r "$root/models/detector" detector
 rm -f detector/triage.json
-run 0 train triage detector --data made --device cpu -o detector/triage.json
-grep -q "of the training questions are classified correctly" said || complain "train triage" "does not report its accuracy"
-run 0 train triage detector --data made --device cpu -o twice.json
+train_head() { train triage detector --data made --device cpu "$@"; }
+run 0 train_head --valid other -o detector/triage.json
+grep -q "of the validation questions are classified correctly" said || complain "train triage" "does not report its accuracy"
+run 0 train_head --valid other -o twice.json
 cmp -s detector/triage.json twice.json || complain "train triage" "writes other bytes the second time"
+run 0 train_head --valid other --false-refusals 1 -o all.json
+! cmp -s twice.json all.json || complain "train triage" "ignores --false-refusals"
 run 0 infer detect --model detector --schema tables.json --device cpu --relevance none words.jsonl -o detected.jsonl
 lines detected.jsonl 5
-has detected.jsonl '"classes":{"answerable":'
+has detected.jsonl '"triage":{"class":"'
 run 7 data score --rule triage --gold gold5.jsonl --pred detected.jsonl --json
 has shown '"aurc":0'
 run 0 infer ask --detector detector --schema tables.json --device cpu words.jsonl -o asked.jsonl
-has asked.jsonl '"classes":{"answerable":'
+has asked.jsonl '"triage":{"class":"'
+
+# --- a question is refused only after its words were looked up: here, if more than half of its content words are unknown
+numbers() { printf "$1%.0s," {1..36} | sed 's/,$//'; } # NUMBER
+known=$(numbers 0 | sed 's/0/-10/15')
+hash=$(sed -n 's/.*"detector": "\([0-9a-f]*\)".*/\1/p' twice.json)
+printf '{"detector":"%s","feature_set":2,"questions":1,"thresholds":{"ambiguous":2,"unanswerable":0.9,"improper":2},"mean":[%s],"scale":[%s],"weights":{"answerable":[%s],"ambiguous":[%s],"unanswerable":[%s],"improper":[%s]},"bias":[0,0,5,0]}' "$hash" "$(numbers 0)" "$(numbers 1)" "$(numbers 0)" "$(numbers 0)" "$known" "$(numbers 0)" >detector/triage.json
+printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Who has the Tent?" 2 "Who has the Kettle?" 3 "Prices?" >looked.jsonl
+classes() { sed -n 's/.*"triage":{"class":"\([a-z]*\)".*/\1/p' "$1" | tr '\n' ' '; }
+run 0 infer detect --model detector --schema tables.json --device cpu looked.jsonl -o unseen.jsonl
+[ "$(classes unseen.jsonl)" = "unanswerable unanswerable answerable " ] || complain "detect --schema" "$(classes unseen.jsonl)"
+run 0 infer detect --model detector --db shop.sqlite --threshold 1 --device cpu looked.jsonl -o seen.jsonl
+[ "$(classes seen.jsonl)" = "answerable unanswerable answerable " ] || complain "detect --db" "$(classes seen.jsonl)"
+has seen.jsonl '"words":[{"text":"Kettle","start":12,"end":18,"reason":"value"}],"sentence":"The database seems to have no answer to this question. No stored value is \"Kettle\". (9'
+run 0 infer ask --detector detector --db shop.sqlite --threshold 1 --device cpu looked.jsonl -o asked.jsonl
+[ "$(classes asked.jsonl)" = "answerable unanswerable answerable " ] || complain "ask --db" "$(classes asked.jsonl)"
+run 0 infer detect --model detector --db shop.sqlite --device cpu looked.jsonl -o seen.csv
+[ "$(sed -n 3p seen.csv | cut -d, -f10)" = unanswerable ] || complain "seen.csv" "$(cat seen.csv)"
+run 7 infer detect --model detector --schema tables.json --device cpu <(echo '{"id":1,"db_id":"shop","question":"Prices?","context":"Hi"}')
+has shown 'field \"context\": expected a list of earlier questions'
+
 head_with() { sed "$1" twice.json >detector/triage.json; }
 refuse_head() { check "$1" 6 "$2" infer detect --model detector --schema tables.json --device cpu words.jsonl; }
 head_with 's/"detector": "[0-9a-f]*/"detector": "0000/'
 refuse_head "a head of another detector" 'triage.json: expected a head of the detector with hash .*, got one of 0000'
 head_with '/"scale"/{n;d}'
-refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 29 numbers, got 28'
+refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 36 numbers, got 35'
 head_with '/"scale"/{n;s/[0-9].*,/0,/}'
 refuse_head "a head that divides by zero" 'field "scale"\[0\]: expected a number from 1e-06'
-head_with 's/"feature_set": 1/"feature_set": 2/'
+head_with '/"thresholds"/,/}/s/"improper": [0-9.]*/"improper": 3/'
+refuse_head "a threshold that is no probability" 'triage.json: field "improper": expected '
+head_with 's/"feature_set": 2/"feature_set": 1/'
 refuse_head "a head of other features" 'field "feature_set"'
 echo '{' >detector/triage.json
 refuse_head "a head that is no JSON" 'triage.json: '
 grep -v improper made/questions.jsonl >three.jsonl
 mkdir -p three && mv three.jsonl three/questions.jsonl && cp made/tables.json three
 rm detector/triage.json
-check "a class without questions" 3 'three/questions.jsonl: expected questions of each class, got none that is improper' train triage detector --data three --device cpu -o none.json
+check "a class without questions" 3 'three/questions.jsonl: expected questions of each class, got none that is improper' train triage detector --data three --valid other --device cpu -o none.json
 sed 's/"class":"improper"/"class":"rude"/' made/questions.jsonl >three/questions.jsonl
-check "an unknown class" 3 'expected a class, got "rude"' train triage detector --data three --device cpu -o none.json
+check "an unknown class" 3 'expected a class, got "rude"' train triage detector --data three --valid other --device cpu -o none.json
 
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
@@ -219,4 +258,11 @@ has shown "its id is none of the gold records'"
 has shown 'it is an error'
 has shown 'field "confidence"'
 check "no gold" 2 "rule triage requires --gold" data score --rule triage --pred pred.jsonl
+# Reliability: 1 right, 3 and 5 justified abstentions, 2 a wrong statement and 4 one for an unanswerable question: 3 - 2 c of 5.
+printf '%s\n' '{"id":1,"class":"answerable"}' '{"id":2,"class":"answerable","correct":false}' '{"id":3,"class":"ambiguous"}' '{"id":4,"triage":{"class":"answerable"},"class":"odd"}' '{"id":5,"class":"unanswerable"}' >reliable.jsonl
+run 0 data score --rule triage --gold gold.jsonl --pred reliable.jsonl --json
+has shown '"reliability":{"0":0.6,"10":-3.4,"N":-1.4}'
+has shown '"refused_answerable":0.0'
+run 0 data score --rule triage --gold gold.jsonl --pred <(sed 's/"class":"answerable"}$/"class":"improper"}/' reliable.jsonl) --json
+has shown '"refused_answerable":0.5'
 finish

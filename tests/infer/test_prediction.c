@@ -81,31 +81,39 @@ static void test_forms(void **state)
     json_decref(id);
 }
 
-/* The class follows the other fields.  Its sentence replaces that of a question without ambiguity. */
+/* The sentence of a refusal replaces the detector's own.  Named alternatives say more than the class ambiguous. */
 static void test_class(void **state)
 {
     json_t *id = json_integer(1);
     struct prediction f = { .id = id, .db_id = "music", .question = "Why?", .score = 0.25, .triaged = true };
-    const char *ambiguous = "This question is ambiguous for this schema (75 %).";
+    const char *ambiguous = "This question is ambiguous for this schema (75 %).",
+               *refused = "The database seems to have no answer to this question. It asks for knowledge that is not "
+                          "stored: \"Why\". (75 %)";
+    const struct triage_question why = { .text = f.question };
 
     (void)state;
     f.class = TRIAGE_UNANSWERABLE;
     f.classes[TRIAGE_UNANSWERABLE] = 0.5;
     f.classes[TRIAGE_IMPROPER] = 0.25;
-    triage_read(&f.signs, f.question, &(struct triage_names){ 0 }, NULL, 0);
+    triage_read(&f.signs, &why, &(struct triage_names){ 0 });
     json_t *o = prediction_json(&f, RELEVANCE_NONE);
     char *text = json_dumps(o, JSON_COMPACT);
     assert_string_equal(
         text,
         "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"score\":0.25,\"ambiguous\":false,\"type\":null,"
-        "\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"The database seems to have no answer to this question. It asks for knowledge "
-        "that is not stored: \\\"Why\\\". (50 %)\",\"class\":\"unanswerable\",\"classes\":{\"answerable\":0.0,"
+        "\"alternatives\":[],\"ambiguities\":[],\"triage\":{\"class\":\"unanswerable\",\"classes\":{\"answerable\":0.0,"
         "\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\",\"start\":0,"
-        "\"end\":3,\"reason\":\"knowledge\"}]}");
+        "\"end\":3,\"reason\":\"knowledge\"}],\"sentence\":\"The database seems to have no answer to this question. It "
+        "asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"},\"sentence\":\"The database seems to have no "
+        "answer to this question. It asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"}");
     free(text);
     json_decref(o);
     f.ambiguous = true;
     f.score = 0.75;
+    o = prediction_json(&f, RELEVANCE_NONE);
+    assert_string_equal(json_string_value(json_object_get(o, "sentence")), refused);
+    json_decref(o);
+    f.class = TRIAGE_AMBIGUOUS;
     o = prediction_json(&f, RELEVANCE_NONE);
     assert_string_equal(json_string_value(json_object_get(o, "sentence")), ambiguous);
     json_decref(o);
@@ -175,11 +183,11 @@ static void check_row(json_t *line, const char *row)
 static void test_rows(void **state)
 {
     (void)state;
-    check_row(json_pack("{s:s, s:s, s:s, s:f, s:b, s:n, s:[s,s], s:s}", "id", "q,1", "db_id", "x", "question",
+    check_row(json_pack("{s:s, s:s, s:s, s:f, s:b, s:n, s:[s,s], s:{s:s}, s:s}", "id", "q,1", "db_id", "x", "question",
                         "Whose \"name\"\nis it?", "score", 1.0 / 3, "ambiguous", 1, "type", "alternatives", "t.a",
-                        "t.b", "sentence", "s"),
-              "\"q,1\",x,\"Whose \"\"name\"\"\nis it?\",0.333333333,true,,,t.a,t.b,s,\n");
-    check_row(json_pack("{s:i, s:s}", "id", 7, "error", "line 3: no"), "7,,,,,,,,,,line 3: no\n");
+                        "t.b", "triage", "class", "improper", "sentence", "s"),
+              "\"q,1\",x,\"Whose \"\"name\"\"\nis it?\",0.333333333,true,,,t.a,t.b,improper,s,\n");
+    check_row(json_pack("{s:i, s:s}", "id", 7, "error", "line 3: no"), "7,,,,,,,,,,,line 3: no\n");
     assert_int_equal(strspn(prediction_table_head, "abcdefghijklmnopqrstuvwxyz_12,"),
                      strlen(prediction_table_head) - 1);
 }

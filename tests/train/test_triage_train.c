@@ -97,12 +97,83 @@ static void test_constant(void **state)
     free(x);
 }
 
+/* Whether question k of n is among the m that the head refuses most surely. */
+static bool is_among_surest(const struct gate_triage *head, const float *x, int n, int k, int m)
+{
+    double own[TRIAGE_CLASSES], p[TRIAGE_CLASSES];
+    int surer = 0;
+
+    gate_triage_predict(head, x + k * TRIAGE_FEATURES, own);
+    for (int i = 0; i < n; i++) {
+        gate_triage_predict(head, x + i * TRIAGE_FEATURES, p);
+        surer += gate_triage_refusal(p) > gate_triage_refusal(own);
+    }
+    return surer < m;
+}
+
+/* The answerable questions with a refusal for the class that reaches the limit. */
+static int count_refusals(const struct gate_triage *head, const float *x, int n, enum triage_class class, double limit)
+{
+    double p[TRIAGE_CLASSES];
+    int reach = 0;
+
+    for (int k = 0; k < n; k++) {
+        gate_triage_predict(head, x + k * TRIAGE_FEATURES, p);
+        reach += gate_triage_refusal_class(p) == class && gate_triage_refusal(p) >= limit;
+    }
+    return reach;
+}
+
+/* Of 40 answerable questions at most four are refused for each class; a lower threshold would refuse more. */
+static void test_thresholds(void **state)
+{
+    const int of_class[TRIAGE_CLASSES] = { 40, 20, 10, 10 }, n = of_class[TRIAGE_ANSWERABLE];
+    float *x = xcalloc(QUESTIONS * TRIAGE_FEATURES, sizeof *x);
+    uint8_t classes[QUESTIONS];
+    int origins[QUESTIONS] = { 0 };
+    struct triage_shares t;
+    struct gate_triage head;
+
+    (void)state;
+    make_questions(x, classes, of_class);
+    triage_fit(&head, x, classes, QUESTIONS);
+    triage_choose(&t, &head, x, classes, origins, QUESTIONS, .2);
+    const double all = head.threshold[TRIAGE_UNANSWERABLE];
+    assert_true(t.refused[TRIAGE_ANSWERABLE] <= .2 && t.asked[TRIAGE_ANSWERABLE] <= .2);
+    assert_true(t.refused[TRIAGE_IMPROPER] > .5);
+    assert_int_equal(count_refusals(&head, x, n, TRIAGE_UNANSWERABLE, all), 4);
+    assert_int_equal(count_refusals(&head, x, n, TRIAGE_UNANSWERABLE, nextafter(all, 0)), 5);
+    /* The twenty questions that are refused most surely are an origin of their own, and two of them may be. */
+    for (int k = 0; k < n; k++)
+        origins[k] = is_among_surest(&head, x, n, k, n / 2);
+    triage_choose(&t, &head, x, classes, origins, QUESTIONS, .2);
+    assert_true(head.threshold[TRIAGE_UNANSWERABLE] > all);
+    assert_int_equal(count_refusals(&head, x, n, TRIAGE_UNANSWERABLE, head.threshold[TRIAGE_UNANSWERABLE]), 2);
+    triage_choose(&t, &head, x, classes, origins, QUESTIONS, 0);
+    assert_true(t.refused[TRIAGE_ANSWERABLE] <= 0 && t.asked[TRIAGE_ANSWERABLE] <= 0);
+    free(x);
+}
+
+/* A refusal comes before the detector's ambiguity, which needs no probability of the head. */
+static void test_decisions(void **state)
+{
+    const struct gate_triage head = { .threshold = { 0, .6, .7, .75 } };
+    const double unsure[TRIAGE_CLASSES] = { .2, .1, .3, .4 }, unanswerable[TRIAGE_CLASSES] = { .2, .1, .4, .3 },
+                 improper[TRIAGE_CLASSES] = { .1, .1, .3, .5 }, ambiguous[TRIAGE_CLASSES] = { .1, .65, .2, .05 };
+
+    (void)state;
+    assert_int_equal(gate_triage_decide(&head, unsure, false), TRIAGE_ANSWERABLE);
+    assert_int_equal(gate_triage_decide(&head, unsure, true), TRIAGE_AMBIGUOUS);
+    assert_int_equal(gate_triage_decide(&head, unanswerable, true), TRIAGE_UNANSWERABLE);
+    assert_int_equal(gate_triage_decide(&head, improper, false), TRIAGE_IMPROPER);
+    assert_int_equal(gate_triage_decide(&head, ambiguous, false), TRIAGE_AMBIGUOUS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_features),
-        cmocka_unit_test(test_minimum),
-        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_features),   cmocka_unit_test(test_minimum),   cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_thresholds), cmocka_unit_test(test_decisions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

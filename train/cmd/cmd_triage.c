@@ -6,14 +6,17 @@
 
 #include <stdlib.h>
 
-static const struct triage_train_request defaults = { .device = "auto", .tokens = 16384 };
+static const struct triage_train_request defaults = { .device = "auto", .tokens = 16384, .false_refusals = .05 };
 
 #define AT(field) offsetof(struct triage_train_request, field)
 
 static const struct option table[] = {
     STRING_OPTION("data", AT(data), "DIR", "folder of ambit-data triage: questions.jsonl with classes, tables.json",
                   .required = true, .group = "input"),
+    STRING_OPTION("valid", AT(valid), "DIR", "folder of the same form, which chooses the thresholds", .required = true),
     OUT_OPTION(AT(out), "FILE", "the head; detect reads triage.json in the detector's folder", .required = true),
+    REAL_OPTION("false-refusals", AT(false_refusals), "X", 0, 1,
+                "maximum fraction of answerable validation questions that are refused", .group = "threshold"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "maximum number of tokens encoded at once", .group = "run"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
@@ -31,10 +34,14 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.model = own ? own : call->operands[0];
     int rc = triage_train(&q, &n, err);
     for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
-        log_info("%lld %s", (long long)n.of_class[c], triage_class_name((enum triage_class)c));
+        log_info("%lld %s; of the validation questions %.3f are refused and %.3f called ambiguous",
+                 (long long)n.of_class[c], triage_class_name((enum triage_class)c), n.valid.refused[c],
+                 n.valid.asked[c]);
     if (rc == 0)
-        log_info("%lld questions skipped; %.3f of the training questions are classified correctly, mean of the classes",
-                 (long long)n.skipped, n.accuracy);
+        log_info(
+            "%lld questions skipped; without thresholds %.3f of the validation questions are classified correctly, "
+            "mean of the classes",
+            (long long)n.skipped, n.accuracy);
     free(own);
     return rc ? err->code : EXIT_CODE_OK;
 }
@@ -47,9 +54,10 @@ const struct command command_triage = {
     OPTIONS(table, defaults),
     .details =
         "RUN is the folder of a detector (default: the detector that comes with ambit), which stays unchanged. The "
-        "head predicts whether a question is answerable, ambiguous, unanswerable or improper. As triage.json in "
-        "the detector's folder it is used by detect and ask. Guide: docs/guides/triage.md.",
-    .examples = { "ambit-train triage detector --data questions -o detector/triage.json",
-                  "ambit-train triage --data questions --out triage.json --device cpu" },
+        "head predicts whether a question is answerable, ambiguous, unanswerable or improper. Thresholds on "
+        "its probabilities limit the answerable validation questions that are refused or called ambiguous. As "
+        "triage.json in the detector's folder the head is used by detect and ask. Guide: docs/guides/triage.md.",
+    .examples = { "ambit-train triage detector --data made --valid made-valid -o detector/triage.json",
+                  "ambit-train triage --data made --valid made-valid --out triage.json --device cpu" },
     .run = run,
 };

@@ -1,5 +1,6 @@
 #include "train/detector/triage_train.h"
 
+#include "data/base/json.h"
 #include "data/base/log.h"
 #include "data/base/records.h"
 #include "data/base/strings.h"
@@ -124,6 +125,108 @@ void triage_fit(struct gate_triage *t, const float *features, const uint8_t *cla
     free(x);
 }
 
+static int largest_first(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The smallest threshold that at most `share` of the scores [n] reach; more than 1 if none is.  Sorts the scores. */
+static double threshold_of(double *scores, int n, double share)
+{
+    int above = (int)(share * n);
+
+    qsort(scores, (size_t)n, sizeof *scores, largest_first);
+    if (above >= n)
+        return 0;
+    return n ? nextafter(scores[above], 2) : 2;
+}
+
+enum { SMALLEST_ORIGIN = 20, ALL_ORIGINS = -1 };
+
+/* The threshold that at most `share` of the answerable questions of an origin reach, by the given scores [n] of all
+ * questions.  0 for an origin with too few. */
+static double threshold_of_origin(const double *scores, const uint8_t *classes, const int *origins, int n, int origin,
+                                  double share)
+{
+    double *own = xmalloc((size_t)n * sizeof *own + 1), threshold = 0;
+    int m = 0;
+
+    for (int k = 0; k < n; k++)
+        if (classes[k] == TRIAGE_ANSWERABLE && (origin == ALL_ORIGINS || origins[k] == origin))
+            own[m++] = scores[k];
+    if (m >= SMALLEST_ORIGIN || origin == ALL_ORIGINS)
+        threshold = threshold_of(own, m, share);
+    free(own);
+    return threshold;
+}
+
+/* The largest of the thresholds of all origins and of all questions together. */
+static double largest_threshold(const double *scores, const uint8_t *classes, const int *origins, int n, double share)
+{
+    int last = ALL_ORIGINS;
+    double largest = 0;
+
+    for (int k = 0; k < n; k++)
+        last = origins[k] > last ? origins[k] : last;
+    for (int origin = ALL_ORIGINS; origin <= last; origin++)
+        largest = fmax(largest, threshold_of_origin(scores, classes, origins, n, origin, share));
+    return largest;
+}
+
+static void measure(struct triage_shares *t, const struct gate_triage *head, const float *features,
+                    const uint8_t *classes, int n)
+{
+    double p[TRIAGE_CLASSES];
+    int of_class[TRIAGE_CLASSES] = { 0 };
+
+    *t = (struct triage_shares){ 0 };
+    for (int k = 0; k < n; k++) {
+        gate_triage_predict(head, features + (size_t)k * TRIAGE_FEATURES, p);
+        enum triage_class c = gate_triage_decide(head, p, false);
+        of_class[classes[k]]++;
+        t->refused[classes[k]] += triage_class_refused(c);
+        t->asked[classes[k]] += c == TRIAGE_AMBIGUOUS;
+    }
+    for (int c = 0; c < TRIAGE_CLASSES; c++) {
+        t->refused[c] /= of_class[c] ? of_class[c] : 1;
+        t->asked[c] /= of_class[c] ? of_class[c] : 1;
+    }
+}
+
+/* The number that a class's threshold is compared with; 0 if the question would be refused for another class. */
+static double score_of(const double p[TRIAGE_CLASSES], enum triage_class class)
+{
+    if (class == TRIAGE_AMBIGUOUS)
+        return p[class];
+    return gate_triage_refusal_class(p) == class ? gate_triage_refusal(p) : 0;
+}
+
+void triage_choose(struct triage_shares *shares, struct gate_triage *head, const float *features,
+                   const uint8_t *classes, const int *origins, int n, double false_refusals)
+{
+    double *scores = xmalloc((size_t)n * sizeof *scores + 1), p[TRIAGE_CLASSES];
+
+    for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++) {
+        for (int k = 0; k < n; k++) {
+            gate_triage_predict(head, features + (size_t)k * TRIAGE_FEATURES, p);
+            scores[k] = score_of(p, (enum triage_class)c);
+        }
+        double share = c == TRIAGE_AMBIGUOUS ? false_refusals : false_refusals / 2;
+        head->threshold[c] = largest_threshold(scores, classes, origins, n, share);
+    }
+    measure(shares, head, features, classes, n);
+    free(scores);
+}
+
+/* The features and classes of read questions. */
+struct triage_features {
+    float *features;
+    uint8_t *classes;
+    int *origins;
+    int n, cap;
+};
+
 struct triage_trainer {
     const struct triage_train_request *q;
     struct triage_train_counts *counts;
@@ -131,13 +234,13 @@ struct triage_trainer {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
-    struct schema_set schemas;
+    struct schema_set schemas; /* of the folder that is read */
     struct schema_input input; /* of the latest question's schema */
     struct triage_names names;
-    const struct schema *schema; /* NULL: there was none */
-    float *features;
-    uint8_t *classes;
-    int n, cap_features, cap_classes;
+    struct strings origins;
+    const struct schema *schema;              /* NULL: there was none */
+    struct triage_features train, valid, *to; /* to: the one of the folder that is read */
+    int64_t read;
     struct progress progress;
 };
 
@@ -158,93 +261,170 @@ static int prepare_schema(struct triage_trainer *t, const struct schema *s, stru
     return 0;
 }
 
+/* A question of the folder. */
+struct triage_example {
+    struct triage_question question;
+    enum triage_class class;
+    int origin; /* number of its source_class */
+    bool by_values;
+};
+
 static void append(struct triage_trainer *t, const float *relevance, int n_question, const struct gate_result *result,
-                   const struct triage_reading *signs, enum triage_class class)
+                   const struct triage_question *q, const struct triage_example *e)
 {
-    if (t->n == t->cap_classes) {
-        t->cap_classes = t->n ? 2 * t->n : 1024;
-        t->classes = xrealloc(t->classes, (size_t)t->cap_classes);
-        t->features = xrealloc(t->features, (size_t)t->cap_classes * TRIAGE_FEATURES * sizeof *t->features);
+    struct triage_features *to = t->to;
+    struct triage_reading signs;
+
+    if (to->n == to->cap) {
+        to->cap = to->n ? 2 * to->n : 1024;
+        to->classes = xrealloc(to->classes, (size_t)to->cap);
+        to->origins = xrealloc(to->origins, (size_t)to->cap * sizeof *to->origins);
+        to->features = xrealloc(to->features, (size_t)to->cap * TRIAGE_FEATURES * sizeof *to->features);
     }
-    gate_triage_features(t->features + (size_t)t->n * TRIAGE_FEATURES, relevance, t->input.n_nodes, n_question, result,
-                         signs);
-    t->classes[t->n++] = (uint8_t) class;
-    t->counts->of_class[class]++;
+    triage_read(&signs, q, &t->names);
+    gate_triage_features(to->features + (size_t)to->n * TRIAGE_FEATURES, relevance, t->input.n_nodes, n_question,
+                         result, &signs);
+    to->origins[to->n] = e->origin;
+    to->classes[to->n++] = (uint8_t)e->class;
 }
 
-static int score_question(struct triage_trainer *t, const char *question, const struct ids *ids,
-                          enum triage_class class, struct error *err)
+/* Adds the question without stored values, and with them if they are known.  Thresholds are chosen without values. */
+static void append_all(struct triage_trainer *t, const float *relevance, int n_question,
+                       const struct gate_result *result, const struct triage_example *e)
 {
-    struct gate_item item = { .schema = &t->input, .text = question, .question = ids->items };
+    struct triage_question without = e->question;
+
+    without.has_values = false;
+    without.n_values = 0;
+    if (!e->by_values)
+        append(t, relevance, n_question, result, &without, e);
+    if (e->question.has_values && t->to == &t->train)
+        append(t, relevance, n_question, result, &e->question, e);
+}
+
+static int score_question(struct triage_trainer *t, const struct ids *ids, const struct triage_example *e,
+                          struct error *err)
+{
+    struct gate_item item = { .schema = &t->input, .text = e->question.text, .question = ids->items };
     size_t nodes = (size_t)t->input.n_nodes, width = (size_t)t->model.net.config.bert.hidden_size;
     float *states = xmalloc(nodes * width * sizeof *states), *relevance = xmalloc(nodes * sizeof *relevance);
     struct schema_graph drawn = { 0 };
-    struct triage_reading signs;
     struct gate_result result;
 
     item.n_question = (int)ids->count;
     gate_draw_graph(&drawn, &item, &t->model.net.config);
     int rc = gate_encode(&t->scorer, &item, 1, states, relevance, err) ||
              gate_classify(&t->scorer, &item, 1, states, &result, NULL, err);
-    if (rc == 0) {
-        triage_read(&signs, question, &t->names, NULL, 0);
-        append(t, relevance, item.n_question, &result, &signs, class);
-    }
+    if (rc == 0)
+        append_all(t, relevance, item.n_question, &result, e);
     schema_graph_release(&drawn);
     free(states);
     free(relevance);
     return rc ? -1 : 0;
 }
 
+/* Reads the field "values", matches of stored values in the question.  The caller frees them. */
+static int read_values(struct triage_question *q, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *list = json_object_get(record, "values") ? json_get_array(record, "values", where, err) : NULL;
+    struct tag_value *values = xcalloc(json_array_size(list) + 1, sizeof *values);
+    int rc = json_object_get(record, "values") && !list ? -1 : 0;
+
+    q->values = values;
+    q->has_values = list != NULL;
+    for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
+        int64_t start = 0, end = 0;
+        rc = json_get_int(json_array_get(list, i), "start", 0, INT32_MAX, &start, where, err) ||
+             json_get_int(json_array_get(list, i), "end", start, INT32_MAX, &end, where, err);
+        values[q->n_values++] = (struct tag_value){ .start = (int)start, .end = (int)end };
+    }
+    return rc ? -1 : 0;
+}
+
+static int read_class(enum triage_class *class, const json_t *record, const char *where, struct error *err)
+{
+    const char *name = json_get_string(record, "class", where, err);
+
+    if (!name)
+        return -1;
+    *class = triage_class_of(name);
+    return *class < TRIAGE_CLASSES ? 0
+                                   : error_set(err, EXIT_CODE_DATA, "%s: expected a class, got \"%.60s\"", where, name);
+}
+
+/* Fills the example and finds its schema; its values are freed by the caller. */
+static int read_example(struct triage_example *e, const struct schema **s, struct triage_trainer *t,
+                        const json_t *record, const char *where, struct error *err)
+{
+    const char *db_id = json_get_string(record, "db_id", where, err);
+
+    if (!db_id || !(e->question.text = json_get_string(record, "question", where, err)) ||
+        read_class(&e->class, record, where, err) || triage_context(&e->question.context, record, where, err) ||
+        read_values(&e->question, record, where, err))
+        return -1;
+    const char *origin = json_string_value(json_object_get(record, "source_class"));
+    e->origin = strings_add(&t->origins, origin ? origin : "");
+    e->by_values = json_is_true(json_object_get(record, "by_values"));
+    *s = schema_find(&t->schemas, db_id);
+    return *s ? 0 : error_set(err, EXIT_CODE_DATA, "%s: no schema of \"%.60s\"", where, db_id);
+}
+
+static int add_example(struct triage_trainer *t, const struct triage_example *e, const struct schema *s,
+                       const char *where, struct error *err)
+{
+    struct ids ids = { 0 };
+    int rc = 0;
+
+    if (s->n_tables + s->n_columns > SCHEMA_SEARCH_ELEMENTS ||
+        gate_question_tokens(&ids, t->model.tokenizer, e->question.text, where, err))
+        t->counts->skipped++;
+    else {
+        t->counts->of_class[e->class] += t->to == &t->train;
+        rc = prepare_schema(t, s, err) || score_question(t, &ids, e, err) ? -1 : 0;
+    }
+    ids_release(&ids);
+    return rc;
+}
+
 /* A record_fn. */
 static int add_question(void *user, json_t *record, const char *where, struct error *err)
 {
     struct triage_trainer *t = user;
-    const char *db_id = json_get_string(record, "db_id", where, err);
-    const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
-    const char *name = question ? json_get_string(record, "class", where, err) : NULL;
-    const struct schema *s = name ? schema_find(&t->schemas, db_id) : NULL;
-    struct ids ids = { 0 };
-    int rc = 0;
+    struct triage_example e = { 0 };
+    const struct schema *s = NULL;
+    int rc = read_example(&e, &s, t, record, where, err) || add_example(t, &e, s, where, err) ? -1 : 0;
 
-    if (!name)
-        return -1;
-    enum triage_class class = triage_class_of(name);
-    if (!s || class == TRIAGE_CLASSES)
-        return error_set(err, EXIT_CODE_DATA, s ? "%s: expected a class, got \"%.60s\"" : "%s: no schema of \"%.60s\"",
-                         where, s ? name : db_id);
-    if (s->n_tables + s->n_columns > SCHEMA_SEARCH_ELEMENTS ||
-        gate_question_tokens(&ids, t->model.tokenizer, question, where, err))
-        t->counts->skipped++;
-    else
-        rc = prepare_schema(t, s, err) || score_question(t, question, &ids, class, err) ? -1 : 0;
-    ids_release(&ids);
-    progress_update(&t->progress, t->n, (double)t->n, NULL);
+    free((void *)e.question.values);
+    t->read++;
+    progress_update(&t->progress, t->read, (double)t->read, NULL);
     return rc;
 }
 
 /* The mean over the classes of the share of right predictions. */
-static double accuracy(const struct gate_triage *head, const struct triage_trainer *t)
+static double accuracy(const struct gate_triage *head, const struct triage_features *f)
 {
+    int of_class[TRIAGE_CLASSES] = { 0 }, right[TRIAGE_CLASSES] = { 0 };
     double sum = 0;
 
-    for (int k = 0; k < t->n; k++) {
+    for (int k = 0; k < f->n; k++) {
         double p[TRIAGE_CLASSES];
         int best = 0;
-        gate_triage_predict(head, t->features + (size_t)k * TRIAGE_FEATURES, p);
+        gate_triage_predict(head, f->features + (size_t)k * TRIAGE_FEATURES, p);
         for (int c = 1; c < TRIAGE_CLASSES; c++)
             best = p[c] > p[best] ? c : best;
-        sum += best == t->classes[k] ? 1. / (double)t->counts->of_class[best] : 0;
+        of_class[f->classes[k]]++;
+        right[best] += best == f->classes[k];
     }
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        sum += of_class[c] ? (double)right[c] / of_class[c] : 0;
     return sum / TRIAGE_CLASSES;
 }
 
-static int open_all(struct triage_trainer *t, const char *tables, struct error *err)
+static int open_all(struct triage_trainer *t, struct error *err)
 {
     const struct triage_train_request *q = t->q;
 
-    if (schema_set_open(&t->schemas, tables, err) || device_open(&t->device, q->device, err) ||
-        workspace_init(&t->work, &t->device, (size_t)64 << 20, err) ||
+    if (device_open(&t->device, q->device, err) || workspace_init(&t->work, &t->device, (size_t)64 << 20, err) ||
         gate_model_open(&t->model, &t->device, q->model, err))
         return -1;
     t->work.eager = q->no_graph;
@@ -252,49 +432,81 @@ static int open_all(struct triage_trainer *t, const char *tables, struct error *
     return 0;
 }
 
+/* Drops the schemas of a folder. */
+static void close_schemas(struct triage_trainer *t)
+{
+    schema_input_release(&t->input);
+    triage_names_release(&t->names);
+    schema_set_close(&t->schemas);
+    t->schema = NULL;
+}
+
+static void release_features(struct triage_features *f)
+{
+    free(f->features);
+    free(f->classes);
+    free(f->origins);
+}
+
 static void close_all(struct triage_trainer *t)
 {
     gate_scorer_release(&t->scorer);
-    schema_input_release(&t->input);
-    triage_names_release(&t->names);
+    close_schemas(t);
     gate_model_release(&t->model);
     if (t->work.device)
         workspace_release(&t->work);
     if (t->device.driver)
         device_close(&t->device);
-    schema_set_close(&t->schemas);
-    free(t->features);
-    free(t->classes);
+    strings_release(&t->origins);
+    release_features(&t->train);
+    release_features(&t->valid);
 }
 
-static int fit_and_save(struct triage_trainer *t, const char *questions, struct error *err)
+/* Reads the questions of a folder, of each class at least one. */
+static int read_folder(struct triage_trainer *t, struct triage_features *to, const char *dir, struct error *err)
+{
+    char *questions = path_in(dir, "questions.jsonl"), *tables = path_in(dir, "tables.json");
+    bool found[TRIAGE_CLASSES] = { false };
+
+    t->to = to;
+    t->read = 0;
+    int rc = schema_set_open(&t->schemas, tables, err);
+    if (rc == 0) {
+        progress_start(&t->progress, "scoring", "questions", record_file_total(questions, RECORDS_AUTO, NULL));
+        rc = records_each(questions, RECORDS_AUTO, add_question, t, err);
+        progress_end(&t->progress);
+    }
+    for (int k = 0; k < to->n; k++)
+        found[to->classes[k]] = true;
+    for (int c = 0; c < TRIAGE_CLASSES && rc == 0; c++)
+        if (!found[c])
+            rc = error_set(err, EXIT_CODE_DATA, "%s: expected questions of each class, got none that is %s", questions,
+                           triage_class_name((enum triage_class)c));
+    close_schemas(t);
+    free(questions);
+    free(tables);
+    return rc;
+}
+
+static int fit_and_save(struct triage_trainer *t, struct error *err)
 {
     struct gate_triage head;
 
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        if (!t->counts->of_class[c])
-            return error_set(err, EXIT_CODE_DATA, "%s: expected questions of each class, got none that is %s",
-                             questions, triage_class_name((enum triage_class)c));
-    triage_fit(&head, t->features, t->classes, t->n);
-    t->counts->accuracy = accuracy(&head, t);
+    triage_fit(&head, t->train.features, t->train.classes, t->train.n);
+    triage_choose(&t->counts->valid, &head, t->valid.features, t->valid.classes, t->valid.origins, t->valid.n,
+                  t->q->false_refusals);
+    t->counts->accuracy = accuracy(&head, &t->valid);
     return gate_triage_save(&head, &t->model, t->q->out, err);
 }
 
 int triage_train(const struct triage_train_request *q, struct triage_train_counts *counts, struct error *err)
 {
-    char *questions = path_in(q->data, "questions.jsonl"), *tables = path_in(q->data, "tables.json");
     struct triage_trainer t = { .q = q, .counts = counts };
-    int rc = open_all(&t, tables, err);
+    int rc = open_all(&t, err) || read_folder(&t, &t.train, q->data, err) || read_folder(&t, &t.valid, q->valid, err) ||
+                     fit_and_save(&t, err)
+                 ? -1
+                 : 0;
 
-    if (rc == 0) {
-        progress_start(&t.progress, "scoring", "questions", record_file_total(questions, RECORDS_AUTO, NULL));
-        rc = records_each(questions, RECORDS_AUTO, add_question, &t, err);
-        progress_end(&t.progress);
-    }
-    if (rc == 0)
-        rc = fit_and_save(&t, questions, err);
     close_all(&t);
-    free(questions);
-    free(tables);
     return rc;
 }

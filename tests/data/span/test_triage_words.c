@@ -39,8 +39,10 @@ static int tear_down(void **state)
 
 static struct triage_reading read_question(const char *question)
 {
+    const struct triage_question q = { .text = question };
     struct triage_reading r;
-    triage_read(&r, question, &names, NULL, 0);
+
+    triage_read(&r, &q, &names);
     return r;
 }
 
@@ -98,16 +100,65 @@ static void test_values(void **state)
 {
     const char *question = "Which buyers are in Oslo or Turku?";
     struct tag_value oslo = { .column = 0, .text = "Oslo", .start = 20, .end = 24, .score = 1 };
+    const struct triage_question q = { .text = question, .values = &oslo, .n_values = 1, .has_values = true };
     struct triage_reading r = read_question(question);
 
     (void)state;
     assert_int_equal(triage_main_reason(&r, TRIAGE_UNANSWERABLE), REASON_NONE);
-    triage_read(&r, question, &names, &oslo, 1);
+    assert_float_equal(r.signs[SIGN_VALUES] + r.signs[SIGN_VALUE] + r.signs[SIGN_STRANGE], 0, 0);
+    assert_float_equal(r.signs[SIGN_KNOWN], 1. / 3, 1e-6);
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_VALUES], 1, 0);
+    assert_float_equal(r.signs[SIGN_VALUE], 1, 0);   /* Oslo */
+    assert_float_equal(r.signs[SIGN_STRANGE], 1, 0); /* Turku */
+    assert_float_equal(r.signs[SIGN_KNOWN], 2. / 3, 1e-6);
     json_t *words = triage_words_json(&r, TRIAGE_UNANSWERABLE, question);
     char *text = json_dumps(words, JSON_COMPACT);
     assert_string_equal(text, "[{\"text\":\"Turku\",\"start\":28,\"end\":33,\"reason\":\"value\"}]");
     free(text);
     json_decref(words);
+}
+
+/* A quoted word may be a value in small letters. */
+static void test_quotes(void **state)
+{
+    struct triage_reading plain = read_question("Which products are called kettle?"),
+                          quoted = read_question("Which products are called 'kettle'?");
+
+    (void)state;
+    assert_float_equal(plain.signs[SIGN_UNKNOWN] - quoted.signs[SIGN_UNKNOWN], 1, 0);
+    assert_float_equal(plain.signs[SIGN_KNOWN], quoted.signs[SIGN_KNOWN], 0);
+}
+
+/* The latest earlier question that has a known word counts; "they" refers to it. */
+static void test_context(void **state)
+{
+    json_t *record = json_pack("{s:[s, s]}", "context", "Show the city of each buyer.", "Thanks!"),
+           *bad = json_pack("{s:[s, i]}", "context", "Hi", 7), *none = json_object();
+    struct triage_question q = { .text = "Where do they live?" };
+    struct triage_reading r;
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(triage_context(&q.context, record, "line 1", &err), 0);
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_FOLLOWS] + r.signs[SIGN_REFERS], 2, 0);
+    assert_float_equal(r.signs[SIGN_CONTINUES], 0, 0); /* "live" is unknown */
+    assert_float_equal(r.signs[SIGN_BEFORE], 2, 0);
+    q.text = "And the cities?";
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_CONTINUES], 1, 0);
+    q.text = "Thanks for the cities!";
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_CONTINUES], 0, 0);
+    assert_int_equal(triage_context(&q.context, none, "line 1", &err), 0);
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_FOLLOWS] + r.signs[SIGN_REFERS] + r.signs[SIGN_BEFORE], 0, 0);
+    assert_int_equal(triage_context(&q.context, bad, "line 1", &err), -1);
+    assert_string_equal(err.text, "line 1: field \"context\": expected a list of earlier questions");
+    json_decref(record);
+    json_decref(bad);
+    json_decref(none);
 }
 
 static void check_sentence(const char *question, enum triage_class class, const char *wanted)
@@ -143,9 +194,9 @@ static void test_long(void **state)
     (void)state;
     for (int i = 0; i < PAIRS; i++)
         memcpy(text + i * BYTES, pair, sizeof pair);
-    triage_read(&r, text, &names, NULL, 0);
+    r = read_question(text);
     assert_int_equal(r.n_spans, TRIAGE_SPANS);
-    triage_read(&r, "\xff\xfe 'price", &names, NULL, 0);
+    r = read_question("\xff\xfe 'price");
     assert_float_equal(r.signs[SIGN_SHARED], 1, 0);
 }
 
@@ -153,7 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes),   cmocka_unit_test(test_signs), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long),  cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_context),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
