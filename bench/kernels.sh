@@ -10,7 +10,8 @@
 #
 # With cuobjdump on PATH, also counts instructions of kernels that use tensor cores on sm_90a (sass.awk).  It counts the
 # instructions that a warp executes per iteration of the main loop, among them products, matrix loads and copies to
-# shared memory.  It also counts instructions per 2 KiB copied, and the instructions after the loop.
+# shared memory.  It also counts instructions per 2 KiB copied (of weights, for few
+# rows), and the instructions after the loop.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${1:-}" = --ptxas ] || { echo "usage: bench/kernels.sh --ptxas [NAME...]" >&2; exit 2; }

@@ -3,6 +3,9 @@
 # The main loop is the shortest loop among those with the most products (HMMA).  All its instructions count; inner loops
 # count once.  The epilogue is the shortest path from the main loop to the kernel's end among the paths with the most
 # 16-byte stores.  A loop on this path counts once.
+#
+# Instructions per 2 KiB are per 2 KiB that the main loop copies.  few_rows_kernel also copies rows of x there, so its
+# instructions are per 2 KiB of weights: with ROWS rows, 2 KiB of weights make ROWS / 2 products.
 function number(hex)
 {
     sub(/^0x/, "", hex)
@@ -60,6 +63,14 @@ function count(from, to, word,    i, sum)
     return sum + 0
 }
 
+# The 2 KiB that the main loop copies, or the 2 KiB of weights that it multiplies.
+function parts(products, copies)
+{
+    if (match(kernel, /few_rows_kernelILi[0-9]+E/))
+        return 2 * products / substr(kernel, RSTART + 18, RLENGTH - 19)
+    return copies / 4
+}
+
 function report(    i, to, products, most, first, last, copies)
 {
     for (i = 1; i <= n; i++) {
@@ -77,7 +88,7 @@ function report(    i, to, products, most, first, last, copies)
         return
     copies = count(first, last, "LDGSTS")
     printf "%s %d %d %d %d %s %d\n", kernel, last - first + 1, count(first, last, "HMMA"), count(first, last, "LDSM"),
-        copies, copies ? sprintf("%.0f", 4 * (last - first + 1) / copies) : "-", epilogue(last + 1)
+        copies, copies ? sprintf("%.0f", (last - first + 1) / parts(most, copies)) : "-", epilogue(last + 1)
 }
 
 /Function : / {

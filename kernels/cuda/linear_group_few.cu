@@ -112,16 +112,27 @@ __device__ inline void fetch_window(few_window &to, few_stream &s)
     s.left -= WINDOW;
 }
 
-/* Starts copying a phase of x that begins at k0, for `rows` rows. */
+/* Starts copying a phase of x that begins at k0, for `rows` rows.  A thread copies the same piece of every STEP-th row.
+ * A thread of a block of 64 rows copies 12 or 13 pieces for three windows of w, so each copy must be cheap.  Addresses
+ * are therefore added up, and rows behind the last become zeros without a branch.  A block of eight rows often has only
+ * one, so it leaves the others out. */
 template <int ROWS, int TILES, bool ALIGNED>
 __device__ inline void fetch_phase(few_phase<ROWS, TILES> &to, const product_view<bf16> &p, int64_t row0, int rows,
                                    int k0)
 {
-    constexpr int PIECES = few_shape<ROWS, TILES>::PIECES, THREADS = few_shape<ROWS, TILES>::THREADS;
-    ROLLED
-    for (int i = thread_id(); i < rows * PIECES; i += THREADS) {
-        int r = i / PIECES, piece = i % PIECES * PACK;
-        fetch_pack<ALIGNED>(&to[r][piece], p.x + (row0 + r) * p.k + k0 + piece, (int)p.k - k0 - piece, p.aligned);
+    constexpr int PIECES = few_shape<ROWS, TILES>::PIECES, STEP = few_shape<ROWS, TILES>::THREADS / PIECES;
+    constexpr int WIDTH = few_shape<ROWS, TILES>::PHASE + ROW_GAP;
+    int first = thread_id() / PIECES, piece = thread_id() % PIECES * PACK;
+    int left = (int)p.k - k0 - piece, rest = rows - first, step = STEP * (int)p.k;
+    if (first >= STEP) /* too few threads are left for another row */
+        return;
+    const bf16 *from = p.x + (row0 + first) * p.k + k0 + piece;
+    bf16 *at = &to[first][piece];
+    UNROLL
+    for (int r = 0; r < ROWS; r += STEP, from += step) {
+        if ((ROWS == 8 && r >= rest) || (r + STEP > ROWS && first + r >= ROWS))
+            break;
+        fetch_pack<ALIGNED>(at + r * WIDTH, from, r < rest ? left : 0, p.aligned);
     }
 }
 
@@ -144,25 +155,28 @@ __device__ inline void weigh_phase(few_phase<ROWS, TILES> &x, float (&square)[RO
     }
 }
 
-/* sum += the window's strips of w times the same numbers of x, which lie `k` behind x. */
-template <int ROWS>
-__device__ inline void multiply_window(float (&sum)[ROWS / 8][4], const few_window &w, const bf16 *const (&x)[ROWS / 8],
-                                       int k)
+/* sum += the window's strips of w times the same numbers of x; x: those of this lane's row of the first eight.  Rows
+ * behind the last may have any numbers, since their results are not stored. */
+template <int ROWS, int TILES>
+__device__ inline void multiply_window(float (&sum)[ROWS / 8][4], const few_window &w, const bf16 *x)
 {
+    constexpr int WIDTH = few_shape<ROWS, TILES>::PHASE + ROW_GAP;
     int line = lane_id() % 16;
     UNROLL
     for (int j = 0; j < WINDOW_STRIPS; j++) {
-        unsigned left[2][4];
+        unsigned left[2][4], right[ROWS / 8][4];
         UNROLL
         for (int i = 0; i < 2; i++)
             load_matrices<false>(left[i], &w.strip[j][line][((2 * i + lane_id() / 16) ^ line / 2 % 4) * PACK]);
         UNROLL
-        for (int n = 0; n < ROWS / 8; n++) {
-            unsigned b[4];
-            load_matrices<false>(b, x[n] + k + j * CHAINS * STRIP);
-            const unsigned first[2] = { b[0], b[1] }, second[2] = { b[2], b[3] };
-            mma_bf16(sum[n], left[0], first);
-            mma_bf16(sum[n], left[1], second);
+        for (int n = 0; n < ROWS / 8; n++)
+            load_matrices<false>(right[n], x + 8 * n * WIDTH + j * CHAINS * STRIP);
+        UNROLL
+        for (int i = 0; i < 2; i++)
+            UNROLL
+        for (int n = 0; n < ROWS / 8; n++) { /* neighbouring products do not wait for each other */
+            const unsigned half[2] = { right[n][2 * i], right[n][2 * i + 1] };
+            mma_bf16(sum[n], left[i], half);
         }
     }
 }
@@ -233,10 +247,7 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
             if constexpr (NORM)
                 load_pack(norm, norm_weights + next + thread_id() * PACK, k - next - thread_id() * PACK);
         }
-        const bf16 *x[ROWS / 8];
-        UNROLL
-        for (int n = 0; n < ROWS / 8; n++) /* rows behind the last read row 0: their results are not stored */
-            x[n] = &m.x[turn][8 * n + line < at.rows ? 8 * n + line : 0][chain * STRIP + lane_id() / 8 * PACK];
+        const bf16 *x = &m.x[turn][line][chain * STRIP + lane_id() / 8 * PACK];
         UNROLL
         for (int i = 0; i < STAGES; i++) {
             if (k0 + i * WINDOW >= k)
@@ -247,7 +258,7 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
                 fetch_window<ALIGNED>(ring[(i + STAGES - 1) % STAGES], s);
             copy_commit();
             if (mine)
-                multiply_window<ROWS>(sum, ring[i], x, i * WINDOW);
+                multiply_window<ROWS, TILES>(sum, ring[i], x + i * WINDOW);
         }
     }
     copy_wait<0>(); /* copies behind the end of k, before their memory is used for sums */
