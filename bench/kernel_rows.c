@@ -304,6 +304,19 @@ static struct tensor *run_segment_pool(struct ctx *c, struct bench *b)
     return op_segment_pool(c, b->in[0], &b->seqs, POOL_MEAN);
 }
 
+static void make_segment_score(struct ctx *c, struct bench *b)
+{
+    bench_input(c, b, b->row->t, b->row->c, F32);
+    bench_param(c, b, 1, b->row->c, F32);
+    bench_param(c, b, 1, 1, F32);
+    b->seqs = bench_seqs(c, b->row->t, b->row->n);
+}
+
+static struct tensor *run_segment_score(struct ctx *c, struct bench *b)
+{
+    return op_segment_score(c, b->in[0], &b->seqs, POOL_MEAN, 0.3f, b->in[1], b->in[2]);
+}
+
 static struct tensor *run_attention_pool(struct ctx *c, struct bench *b)
 {
     return op_attention_pool(c, b->in[0], b->in[1], &b->seqs);
@@ -511,6 +524,7 @@ const struct row kernel_rows[] = {
     { "gat mean", 1600, 64, 4, make_gat_mean, run_gat_mean, NULL, 0, ANY_TYPE },
     { "propagate", 1024, 384, 8, make_propagate, run_propagate, NULL, 0, ANY_TYPE },
     { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, ANY_TYPE },
+    { "segment_score", 1600, 64, 50, make_segment_score, run_segment_score, NULL, 0, F32_ONLY },
     { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, ANY_TYPE },
     { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, ANY_TYPE },
     { "pair_dot", 8192, 384, 704, make_pairs, run_pair_dot, NULL, 0, ANY_TYPE },

@@ -100,6 +100,13 @@ extern "C" {
     K(segment_pool, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, enum pool pool))   \
     K(segment_pool_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct seqs *s,     \
                               enum pool pool))                                                                         \
+    /* pooled[s,:] = dropout of segment_pool(x)[s,:] at the site; y[s] = w . pooled[s,:] + b; all F32, w [C], b [1] */  \
+    K(segment_score, (struct ctx *c, struct tensor *y, struct tensor *pooled, const struct tensor *x,                  \
+                      const struct tensor *w, const struct tensor *b, const struct seqs *s, enum pool pool, float p,   \
+                      uint32_t site))                                                                                  \
+    K(segment_score_backward, (struct ctx *c, struct destination dx, struct destination dw, struct destination db,     \
+                               const struct tensor *dy, const struct tensor *pooled, const struct tensor *w,           \
+                               const struct seqs *s, enum pool pool, float p, uint32_t site))                          \
     /* a = softmax of gate[T] F32 within each segment; y[s,:] = sum a[t] x[t,:]; a[T] F32 */                           \
     K(attention_pool, (struct ctx *c, struct tensor *y, struct tensor *a, const struct tensor *x,                      \
                        const struct tensor *gate, const struct seqs *s))                                               \

@@ -111,6 +111,9 @@ struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *g);
 struct tensor *op_propagate(struct ctx *c, struct tensor *x, struct tensor *w, const struct graph *g);
 /* y[S,C] = sum or mean of each segment's rows */
 struct tensor *op_segment_pool(struct ctx *c, struct tensor *x, const struct seqs *s, enum pool pool);
+/* y[S] = w . dropout(segment_pool(x)) + b, a score for each segment; x [T,C], w [1,C] and b [1] are F32 */
+struct tensor *op_segment_score(struct ctx *c, struct tensor *x, const struct seqs *s, enum pool pool, float p,
+                                struct tensor *w, struct tensor *b);
 /* y[S,C] = sum over the segment of softmax(gate) x; gate F32 [T] */
 struct tensor *op_attention_pool(struct ctx *c, struct tensor *x, struct tensor *gate, const struct seqs *s);
 /* y[P, 4C + F] = x_u, x_v, |x_u - x_v|, x_u x_v, extra[P,F]; extra (compute type) may be NULL and gets no gradient */

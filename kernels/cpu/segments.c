@@ -106,6 +106,64 @@ void cpu_segment_pool_backward(struct ctx *c, struct destination dx, const struc
     }
 }
 
+void cpu_segment_score(struct ctx *c, struct tensor *y, struct tensor *pooled, const struct tensor *x,
+                       const struct tensor *w, const struct tensor *b, const struct seqs *s, enum pool pool, float p,
+                       uint32_t site)
+{
+    struct destination dropped = { pooled, false };
+    const float *weight = w->data, *row = pooled->data, *bias = b->data;
+    float *out = y->data;
+
+    cpu_segment_pool(c, pooled, x, s, pool);
+    if (p > 0)
+        cpu_dropout(c, dropped, pooled, p, site);
+    for (int64_t i = 0; i < s->n; i++, row += tensor_cols(x)) {
+        out[i] = *bias;
+        for (int64_t j = 0; j < tensor_cols(x); j++)
+            out[i] += weight[j] * row[j];
+    }
+}
+
+/* dw (+)= sum of dy[s] pooled[s,:];  db (+)= sum of dy */
+static void score_vectors(struct destination dw, struct destination db, const float *dy, const struct tensor *pooled)
+{
+    int64_t n = tensor_rows(pooled), cols = tensor_cols(pooled);
+    const float *row = pooled->data;
+    float *weight = dw.t ? dw.t->data : NULL, *bias = db.t ? db.t->data : NULL;
+
+    if (weight && !dw.add)
+        memset(weight, 0, (size_t)cols * sizeof *weight);
+    if (bias && !db.add)
+        *bias = 0;
+    for (int64_t i = 0; i < n; i++, row += cols) {
+        for (int64_t j = 0; weight && j < cols; j++)
+            weight[j] += dy[i] * row[j];
+        if (bias)
+            *bias += dy[i];
+    }
+}
+
+void cpu_segment_score_backward(struct ctx *c, struct destination dx, struct destination dw, struct destination db,
+                                const struct tensor *dy, const struct tensor *pooled, const struct tensor *w,
+                                const struct seqs *s, enum pool pool, float p, uint32_t site)
+{
+    int64_t n = tensor_size(pooled), cols = tensor_cols(pooled);
+    const float *weight = w->data, *up = dy->data;
+
+    score_vectors(dw, db, up, pooled);
+    if (!dx.t)
+        return;
+    struct tensor rows = *pooled;
+    float *row = rows.data = floats_new(n);
+    struct destination dropped = { &rows, false };
+    for (int64_t i = 0; i < n; i++)
+        row[i] = up[i / cols] * weight[i % cols];
+    if (p > 0)
+        cpu_dropout(c, dropped, &rows, p, site);
+    cpu_segment_pool_backward(c, dx, &rows, s, pool);
+    free(row);
+}
+
 /* a[t] = softmax of gate over rows [from, to); the largest gate is taken out first, so nothing overflows. */
 static void softmax_rows(float *a, const float *gate, int64_t from, int64_t to)
 {

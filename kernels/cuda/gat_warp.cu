@@ -23,8 +23,9 @@ struct lane_place {
 };
 
 template <int N, typename T>
-__device__ inline struct lane_place<N> lane_place_of(const gat_view<T> &g) {
-    struct lane_place<N> p;
+__device__ inline lane_place<N> lane_place_of(const gat_view<T> &g)
+{
+    lane_place<N> p;
     p.width = g.dim / PACK;
     UNROLL
     for (int n = 0; n < N; n++) {
@@ -37,8 +38,7 @@ __device__ inline struct lane_place<N> lane_place_of(const gat_view<T> &g) {
 }
 
 /* Returns the sum over the lanes of a head. */
-__device__ inline float
-head_sum(float v, int width)
+__device__ inline float head_sum(float v, int width)
 {
     for (int lane = width / 2; lane; lane /= 2)
         v += __shfl_xor_sync(ALL_LANES, v, lane);

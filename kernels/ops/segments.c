@@ -55,6 +55,46 @@ struct tensor *op_segment_pool(struct ctx *c, struct tensor *x, const struct seq
     return y;
 }
 
+/* Pooling, dropout and a linear map to one number in one launch, and as many back: each of them alone is too short to
+ * fill a GPU. */
+struct segment_score_node {
+    struct node node;
+    struct tensor *x, *pooled, *w, *b;
+    struct seqs segments;
+    enum pool pool;
+    float p;
+    uint32_t site;
+};
+
+static void segment_score_backward(struct ctx *c, struct node *node)
+{
+    struct segment_score_node *n = (struct segment_score_node *)node;
+    struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w), db = destination_of(c, n->b);
+    const struct seqs *s = &n->segments;
+    RUN(c, segment_score_backward, dx, dw, db, node->out->grad, n->pooled, n->w, s, n->pool, n->p, n->site);
+}
+
+struct tensor *op_segment_score(struct ctx *c, struct tensor *x, const struct seqs *s, enum pool pool, float p,
+                                struct tensor *w, struct tensor *b)
+{
+    int64_t cols = tensor_cols(x);
+
+    CHECK(x->ndim == 2 && x->dtype == F32 && w->dtype == F32 && b->dtype == F32,
+          "segment_score: %d dimensions, types %s, %s and %s", x->ndim, dtype_name(x->dtype), dtype_name(w->dtype),
+          dtype_name(b->dtype));
+    CHECK(tensor_size(w) == cols && tensor_size(b) == 1 && p >= 0 && p < 1,
+          "segment_score: %lld weights and %lld biases for %lld columns, dropout %g", (long long)tensor_size(w),
+          (long long)tensor_size(b), (long long)cols, (double)p);
+    p = c->training ? p : 0;
+    uint32_t site = p > 0 ? c->site++ : 0;
+    struct tensor *y = tensor_new1(c, F32, s->n), *pooled = tensor_new2(c, F32, s->n, cols);
+    RUN(c, segment_score, y, pooled, x, w, b, s, pool, p, site);
+    if (tape_needs(c, y, x, w, b))
+        TAPE_PUSH(c, segment_score_node, y, segment_score_backward, .x = x, .pooled = pooled, .w = w, .b = b,
+                  .segments = *s, .pool = pool, .p = p, .site = site);
+    return y;
+}
+
 /* Attention pooling: a softmax of gates within each segment weighs its rows. The record keeps the weights, which are
  * one number for each row. */
 struct attention_pool_node {

@@ -135,6 +135,15 @@ static struct tensor *features_of(struct ctx *c, const struct gatekeeper *g, str
     return op_reshape(c, op_activation(c, r, ACT_SIGMOID), 2, shape);
 }
 
+/* The score of each graph in one op, which a head without a hidden layer and without gates allows. */
+static struct tensor *score_graphs(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
+                                   const struct gate_graph *graph)
+{
+    enum pool pool = g->config.pool == GATE_POOL_SUM ? POOL_SUM : POOL_MEAN;
+    return op_segment_score(c, gatekeeper_as(c, x, F32), &graph->nodes, pool, g->config.dropout, g->score_w,
+                            g->score_b);
+}
+
 static struct gate_scores pooled_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,
                                           const struct gate_graph *graph)
 {
@@ -149,6 +158,8 @@ static struct gate_scores pooled_classify(struct ctx *c, const struct gatekeeper
         if (k->classifier != CLASSIFIER_GAT_MEAN)
             x = op_dropout(c, x, k->dropout);
     }
+    if (!bert_only && k->pool != GATE_POOL_ATTENTION)
+        return (struct gate_scores){ .score = score_graphs(c, g, x, graph) };
     x = pool_nodes(c, g, gatekeeper_as(c, x, F32), graph);
     if (bert_only)
         x = op_linear(c, x, g->dense_w, g->dense_b, ACT_RELU);

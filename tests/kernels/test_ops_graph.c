@@ -227,6 +227,47 @@ static void segment_pool(const struct op_test *t, double *const *x, double *y)
                 y[s * t->cols + j] += t->variant == POOL_MEAN ? row[j] / t->ints[0][s] : row[j];
 }
 
+/* Bits of a variant of segment_score: the pool, and dropout. */
+enum { SCORE_POOL = 1, SCORE_DROPOUT = 2, SCORE_VARIANTS = 4 };
+
+static void segment_score_setup(struct op_test *t)
+{
+    op_f32(t, t->rows, t->cols, 2);
+    op_vector(t, t->cols, 1);
+    op_vector(t, 1, 1);
+    op_lengths(t, t->rows, 40);
+}
+
+static float score_dropout(const struct op_test *t)
+{
+    return t->variant & SCORE_DROPOUT ? 0.3f : 0;
+}
+
+static struct tensor *run_segment_score(struct ctx *c, struct op_test *t)
+{
+    struct seqs s = batch_seqs(c, t->ints[0], t->n_ints[0]);
+    enum pool pool = (enum pool)(t->variant & SCORE_POOL);
+    return op_segment_score(c, t->x[0], &s, pool, score_dropout(t), t->x[1], t->x[2]);
+}
+
+static void segment_score(const struct op_test *t, double *const *x, double *y)
+{
+    float p = score_dropout(t);
+    int64_t at = 0;
+
+    for (int64_t s = 0; s < t->n_ints[0]; at += t->ints[0][s++]) {
+        y[s] = x[2][0];
+        for (int64_t j = 0; j < t->cols; j++) {
+            double sum = 0, keep = p > 0 ? reference_keep(t->rng, t->site, s, j, p) : 1;
+            for (int64_t r = at; r < at + t->ints[0][s]; r++)
+                sum += x[0][r * t->cols + j];
+            if ((t->variant & SCORE_POOL) == POOL_MEAN && t->ints[0][s])
+                sum /= t->ints[0][s];
+            y[s] += x[1][j] * keep * sum;
+        }
+    }
+}
+
 static void attention_pool_setup(struct op_test *t)
 {
     segments_setup(t);
@@ -409,6 +450,8 @@ static const struct op_row rows[] = {
     { "gat_warp", gat_warp_setup, run_gat, gat, .variants = GAT_VARIANTS },
     { "propagate", propagate_setup, run_propagate, propagate, .variants = 1 },
     { "segment_pool", segments_setup, run_segment_pool, segment_pool, .variants = 2 },
+    { "segment_score", segment_score_setup, run_segment_score, segment_score, .variants = SCORE_VARIANTS,
+      .f32_only = true },
     { "attention_pool", attention_pool_setup, run_attention_pool, attention_pool, .variants = 1 },
     { "pair_features", pair_setup, run_pair_features, pair_features, .variants = 2 },
     { "noisy_or", noisy_or_setup, run_noisy_or, noisy_or, .variants = 2, .f32_only = true },
