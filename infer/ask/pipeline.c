@@ -496,6 +496,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
         (q->detector && detector_open(&a->detector, &detector, err)) || open_tagger(a, err))
         return -1;
     a->context.before = choose_before;
+    session_context_read_meaning(&a->context);
     return open_values(a, err) ? -1 : open_parser(a, err);
 }
 

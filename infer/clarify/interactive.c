@@ -464,7 +464,7 @@ static int undo(struct conversation *t, struct error *err)
 static int take_line(struct conversation *t, const char *line, struct error *err)
 {
     bool open = t->session->why == STOP_NOT;
-    struct reply r = reply_read(line, open ? &t->session->question : NULL);
+    struct reply r = reply_read(line, open ? &t->session->question : NULL, t->session->context->encoder);
 
     if (r.kind == REPLY_UNDO)
         return undo(t, err);
@@ -637,6 +637,8 @@ int interact(const struct clarify_request *q, struct error *err)
     int rc = session_context_open(&context, q, err);
 
     stop_install_waiting();
+    if (rc == 0)
+        session_context_read_meaning(&context);
     if (rc == 0)
         rc = q->replay ? replay(&t, q->replay, &context, err) : begin(&t, q, &context, err);
     if (rc == 0)

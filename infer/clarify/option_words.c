@@ -33,6 +33,13 @@ void simplify_text(char to[REPLY_TEXT_MAX], const char *text)
     to[n] = 0;
 }
 
+void append_word(char to[REPLY_TEXT_MAX], const char *text, const struct spoken_word *w)
+{
+    size_t n = strlen(to);
+
+    snprintf(to + n, REPLY_TEXT_MAX - n, "%s%.*s", n ? " " : "", w->to - w->from, text + w->from);
+}
+
 void option_words_read(struct option_words *o, const struct question *q)
 {
     o->n = q->n;
@@ -46,9 +53,11 @@ void option_words_read(struct option_words *o, const struct question *q)
 /* "the shipment one", "I mean the orders, please" */
 bool is_idle_word(const struct spoken_word *w)
 {
-    static const char *const idle[] = { "answer", "both",  "choose", "i",    "id",     "it",     "like",
-                                        "mean",   "meant", "one",    "only", "option", "please", "take",
-                                        "that",   "thi",   "those",  "want", "would" };
+    static const char *const idle[] = { "answer", "be",     "both",   "certainly", "choose", "definitely", "fine",
+                                        "go",     "great",  "i",      "id",        "it",     "just",       "like",
+                                        "mean",   "meant",  "my",     "need",      "one",    "only",       "option",
+                                        "please", "prefer", "really", "take",      "thank",  "that",       "thi",
+                                        "those",  "want",   "would",  "you" };
 
     for (int i = 0; i < ARRAY_LEN(idle); i++)
         if (strcmp(idle[i], w->stem) == 0)
@@ -254,4 +263,26 @@ bool option_words_tell(const struct option_words *o, const char *stem)
     int n = option_words_mark(o, stem, has);
 
     return n > 0 && n < o->n;
+}
+
+/* Tells whether all options have the word. */
+static bool is_common(const struct option_words *o, const char *stem)
+{
+    bool common = true;
+
+    for (int i = 0; i < o->n; i++)
+        common &= has_word(&o->words[i], stem, ALL_WORDS);
+    return common;
+}
+
+void option_words_distinct(char text[REPLY_TEXT_MAX], const struct option_words *o, int option)
+{
+    const struct spoken *words = &o->words[option];
+
+    text[0] = 0;
+    for (int i = 0; i < words->n; i++)
+        if (!words->words[i].filler && !is_common(o, words->words[i].stem))
+            append_word(text, o->names[option], &words->words[i]);
+    if (!text[0])
+        snprintf(text, REPLY_TEXT_MAX, "%s", o->names[option]);
 }

@@ -24,6 +24,8 @@ struct option_words {
 void drop_apostrophes(char to[REPLY_TEXT_MAX], const char *text);
 /* Normalises text: lower case, no apostrophes, one blank for other signs, none at the ends. */
 void simplify_text(char to[REPLY_TEXT_MAX], const char *text);
+/* Appends a word of a text, after a blank. */
+void append_word(char to[REPLY_TEXT_MAX], const char *text, const struct spoken_word *w);
 /* Reads the options of a question, which none of the words fit yet. */
 void option_words_read(struct option_words *o, const struct question *q);
 
@@ -40,6 +42,8 @@ bool option_words_tell(const struct option_words *o, const char *stem);
 int option_words_count(const struct option_words *o);
 /* Index of the only option that fits, or -1. */
 int option_words_only(const struct option_words *o);
+/* Writes the words of an option that not all options have, or all its words. */
+void option_words_distinct(char text[REPLY_TEXT_MAX], const struct option_words *o, int option);
 /* Index of the only option that lists other options, "office city, home city" beside both cities; or -1. */
 int option_words_list(const struct option_words *o);
 

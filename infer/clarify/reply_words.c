@@ -198,59 +198,6 @@ static bool read_place(struct reply *r, struct option_words *o, const struct spo
     return true;
 }
 
-/* Tells whether the text has these words, one after the other. */
-static bool has_phrase(const char *text, const char *phrase)
-{
-    size_t n = strlen(phrase);
-
-    for (const char *p = text; (p = strstr(p, phrase)); p++)
-        if ((p == text || p[-1] == ' ') && (!p[n] || p[n] == ' '))
-            return true;
-    return false;
-}
-
-/* Phrases about all options: at the beginning of a reply, or anywhere in it. */
-static const struct group_phrase {
-    const char *text;
-    bool anywhere;
-    enum answer_kind answer;
-} group_phrases[] = {
-    { "both", false, ANSWER_EITHER },      { "either", false, ANSWER_EITHER },
-    { "any of", false, ANSWER_EITHER },    { "neither", false, ANSWER_NONE },
-    { "none", false, ANSWER_NONE },        { "not any of", false, ANSWER_NONE },
-    { "dont know", true, ANSWER_UNKNOWN }, { "not know", true, ANSWER_UNKNOWN },
-    { "not sure", true, ANSWER_UNKNOWN },  { "unsure", true, ANSWER_UNKNOWN },
-    { "no idea", true, ANSWER_UNKNOWN },   { "no clue", true, ANSWER_UNKNOWN },
-    { "cant say", true, ANSWER_UNKNOWN },  { "cannot say", true, ANSWER_UNKNOWN },
-    { "cant tell", true, ANSWER_UNKNOWN }, { "cannot tell", true, ANSWER_UNKNOWN },
-};
-
-static const struct group_phrase *group_phrase_of(const char *said)
-{
-    for (int i = 0; i < ARRAY_LEN(group_phrases); i++) {
-        const struct group_phrase *p = &group_phrases[i];
-        size_t n = strlen(p->text);
-        if (p->anywhere ? has_phrase(said, p->text) : strncmp(said, p->text, n) == 0 && (!said[n] || said[n] == ' '))
-            return p;
-    }
-    return NULL;
-}
-
-/* Reads "both of them", "neither is right", "I have no idea": a phrase, and no word that tells options apart.  "both"
- * means the option that lists the others, if there is one.  Returns false for other replies. */
-static bool read_group(struct reply *r, const struct option_words *o, const char *said, const struct spoken *words)
-{
-    const struct group_phrase *p = group_phrase_of(said);
-    int list = p == group_phrases ? option_words_list(o) : -1;
-
-    for (int i = 0; i < words->n && p; i++)
-        if (!is_idle_word(&words->words[i]) && option_words_tell(o, words->words[i].stem))
-            return false;
-    if (p)
-        *r = list >= 0 ? option_reply(list) : (struct reply){ REPLY_ANSWER, { p->answer, 0 }, "" };
-    return p != NULL;
-}
-
 /* A reply with a negation: "not the billing one", "anything but shipping", "billing, not shipping". */
 struct negation {
     bool found, strange; /* strange: negated words that no option has, or words after a comma that may be negated */
@@ -272,7 +219,7 @@ static bool negates(const char *stem, const char *before)
     static const char *const cues[] = { "not",      "no",      "neither", "nor",     "except", "excluding",
                                         "excluded", "without", "never",   "none",    "dont",   "doesnt",
                                         "isnt",     "arent",   "wont",    "instead", "rather", "other" };
-    static const char *const all[] = { "anything", "everything", "all", "any" };
+    static const char *const all[] = { "anything", "anyone", "everything", "everyone", "all", "any" };
 
     return is_one_of(cues, ARRAY_LEN(cues), stem) ||
            (strcmp(stem, "but") == 0 && is_one_of(all, ARRAY_LEN(all), before));
@@ -281,7 +228,8 @@ static bool negates(const char *stem, const char *before)
 /* Words that say nothing about an option beside a negation. */
 static bool is_neutral(const struct spoken_word *w)
 {
-    static const char *const neutral[] = { "than", "any", "anything", "everything", "all", "these", "them", "need" };
+    static const char *const neutral[] = { "than",       "any",      "anything", "anyone",
+                                           "everything", "everyone", "these",    "them" };
 
     return is_idle_word(w) || is_one_of(neutral, ARRAY_LEN(neutral), w->stem);
 }
@@ -335,6 +283,60 @@ static void find_negation(struct negation *g, const struct option_words *o, cons
     }
 }
 
+/* Tells whether the text has these words, one after the other. */
+static bool has_phrase(const char *text, const char *phrase)
+{
+    size_t n = strlen(phrase);
+
+    for (const char *p = text; (p = strstr(p, phrase)); p++)
+        if ((p == text || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+            return true;
+    return false;
+}
+
+/* Phrases about all options. */
+static const struct group_phrase {
+    const char *text;
+    enum answer_kind answer;
+    bool positive; /* means something else with a negation */
+} group_phrases[] = {
+    { "dont mind", ANSWER_EITHER, false },    { "both", ANSWER_EITHER, true },
+    { "either", ANSWER_EITHER, true },        { "not any of", ANSWER_NONE, false },
+    { "any of", ANSWER_EITHER, true },        { "neither", ANSWER_NONE, false },
+    { "none", ANSWER_NONE, false },           { "dont know", ANSWER_UNKNOWN, false },
+    { "not know", ANSWER_UNKNOWN, false },    { "not sure", ANSWER_UNKNOWN, false },
+    { "unsure", ANSWER_UNKNOWN, false },      { "no idea", ANSWER_UNKNOWN, false },
+    { "no clue", ANSWER_UNKNOWN, false },     { "cant say", ANSWER_UNKNOWN, false },
+    { "cannot say", ANSWER_UNKNOWN, false },  { "cant tell", ANSWER_UNKNOWN, false },
+    { "cannot tell", ANSWER_UNKNOWN, false },
+};
+
+static const struct group_phrase *group_phrase_of(const char *said)
+{
+    for (int i = 0; i < ARRAY_LEN(group_phrases); i++)
+        if (has_phrase(said, group_phrases[i].text))
+            return &group_phrases[i];
+    return NULL;
+}
+
+/* Reads "both of them", "neither is right", "I have no idea": a phrase, and no word that tells options apart.  "both"
+ * means the option that lists the others, if there is one.  Returns false for other replies. */
+static bool read_group(struct reply *r, const struct option_words *o, const char *said, const struct spoken *words,
+                       const struct negation *g)
+{
+    const struct group_phrase *p = group_phrase_of(said);
+    int list = p && strcmp(p->text, "both") == 0 ? option_words_list(o) : -1;
+
+    if (p && p->positive && g->found) /* "I don't want either" */
+        return false;
+    for (int i = 0; i < words->n && p; i++)
+        if (!is_idle_word(&words->words[i]) && option_words_tell(o, words->words[i].stem))
+            return false;
+    if (p)
+        *r = list >= 0 ? option_reply(list) : (struct reply){ REPLY_ANSWER, { p->answer, 0 }, "" };
+    return p != NULL;
+}
+
 /* Sets the options that are not excluded.  Returns their number. */
 static int keep_others(struct option_words *o, const struct negation *g)
 {
@@ -372,7 +374,118 @@ static bool read_name(struct reply *r, struct option_words *o, const struct spok
     return true;
 }
 
-static struct reply read_option(const char *text, const char *said, struct option_words *o, const struct question *q)
+/* An option is meant if its similarity to the reply is this large, and larger than that of the next one by the margin.
+ * Both were chosen on tests/replies/choose.txt. */
+static const double meaning_similarity = 0.06, meaning_margin = 0.045;
+
+/* Options whose meaning is compared. */
+struct compared_options {
+    char distinct[DIALOGUE_SHOWN + 1][REPLY_TEXT_MAX]; /* words of each that not all options have */
+    int options[DIALOGUE_SHOWN + 1];
+    double similarity[DIALOGUE_SHOWN + 1];
+    int n;
+};
+
+/* Lists options.  One that denies something, "no such condition", has the meaning of all that it denies. */
+static void list_meanings(struct compared_options *m, const struct option_words *o)
+{
+    static const char *const denials[] = { "no ", "none ", "nothing ", "something else" };
+
+    m->n = 0;
+    for (int i = 0; i < o->n; i++) {
+        bool denies = false;
+        for (int k = 0; k < ARRAY_LEN(denials); k++)
+            denies |= strncmp(o->names[i], denials[k], strlen(denials[k])) == 0;
+        if (denies)
+            continue;
+        option_words_distinct(m->distinct[m->n], o, i);
+        m->options[m->n++] = i;
+    }
+}
+
+/* Writes the words with a meaning.  Returns their number. */
+static int write_meaningful(char *text, const char *said, const struct spoken *words)
+{
+    int n = 0;
+
+    text[0] = 0;
+    for (int i = 0; i < words->n; i++)
+        if (!is_idle_word(&words->words[i])) {
+            append_word(text, said, &words->words[i]);
+            n++;
+        }
+    return n;
+}
+
+/* Compares a text with each option, and with its distinct words.  Returns false without an encoder. */
+static bool compare_meanings(struct compared_options *m, const struct question *q, const char *text,
+                             struct reply_encoder *encoder)
+{
+    const char *texts[REPLY_TEXTS];
+    double similarity[REPLY_TEXTS];
+
+    for (int i = 0; i < m->n; i++) {
+        texts[2 * i] = q->names[m->options[i]];
+        texts[2 * i + 1] = m->distinct[i];
+    }
+    if (!reply_encoder_compare(encoder, similarity, text, texts, 2 * m->n))
+        return false;
+    for (int i = 0; i < m->n; i++)
+        m->similarity[i] = (similarity[2 * i] + similarity[2 * i + 1]) / 2;
+    return true;
+}
+
+/* Index of the most similar option but `other`. */
+static int most_similar(const struct compared_options *m, int other)
+{
+    int best = -1;
+
+    for (int i = 0; i < m->n; i++)
+        if (i != other && (best < 0 || m->similarity[i] > m->similarity[best]))
+            best = i;
+    return best;
+}
+
+/* Asks about two similar options in words, unless they are long. */
+static struct reply ask_between(const struct compared_options *m, int a, int b, const struct question *q)
+{
+    int first = m->options[a < b ? a : b], second = m->options[a < b ? b : a];
+    const char *names[] = { q->names[first], q->names[second] };
+    bool brief = strlen(names[0]) + strlen(names[1]) < 300;
+
+    return brief ? unclear("Do you mean \"%s\" or \"%s\"? Please type %d or %d.", names[0], names[1], first + 1,
+                           second + 1)
+                 : unclear("I am not sure which one you mean. Please type %d or %d.", first + 1, second + 1);
+}
+
+/* Chooses an option by its similarity.  Returns false if no option is similar. */
+static bool choose_meaning(struct reply *r, const struct compared_options *m, const struct question *q)
+{
+    int best = most_similar(m, -1), next = most_similar(m, best);
+
+    if (m->similarity[best] < meaning_similarity)
+        return false;
+    bool clear = m->similarity[best] - m->similarity[next] >= meaning_margin;
+    *r = clear ? option_reply(m->options[best]) : ask_between(m, best, next, q);
+    return true;
+}
+
+/* Reads the meaning of a reply.  Returns false if it is similar to no option. */
+static bool read_meaning(struct reply *r, const struct option_words *o, const char *said, const struct spoken *words,
+                         const struct question *q, struct reply_encoder *encoder)
+{
+    struct compared_options *m = xmalloc(sizeof *m);
+    char text[REPLY_TEXT_MAX];
+
+    list_meanings(m, o);
+    bool read = encoder && m->n > 1 && write_meaningful(text, said, words) && compare_meanings(m, q, text, encoder) &&
+                choose_meaning(r, m, q);
+    free(m);
+    return read;
+}
+
+static struct reply read_option(const char *text, const char *said, struct option_words *o, const struct question *q,
+                                struct reply_encoder *encoder)
 {
     struct reply r;
     struct spoken words;
@@ -386,18 +499,19 @@ static struct reply read_option(const char *text, const char *said, struct optio
             return option_reply(i);
     spoken_read(&words, said);
     find_negation(&g, o, text);
-    if (read_place(&r, o, &words) || read_group(&r, o, said, &words) || read_name(&r, o, &words) ||
-        read_negation(&r, o, &g))
+    if (read_place(&r, o, &words) || read_group(&r, o, said, &words, &g) || read_name(&r, o, &words) ||
+        read_negation(&r, o, &g) || (!g.found && read_meaning(&r, o, said, &words, q, encoder)))
         return r;
     return unclear("I did not understand that. Please type a number from 1 to %d, words of an option, or help.", q->n);
 }
 
-static struct reply read_open(const char *text, const char *said, const struct question *q)
+static struct reply read_open(const char *text, const char *said, const struct question *q,
+                              struct reply_encoder *encoder)
 {
     struct option_words *o = xmalloc(sizeof *o);
 
     option_words_read(o, q);
-    struct reply r = number_of(said) >= 0 ? read_number(text, said, o, q) : read_option(text, said, o, q);
+    struct reply r = number_of(said) >= 0 ? read_number(text, said, o, q) : read_option(text, said, o, q, encoder);
     free(o);
     return r;
 }
@@ -410,7 +524,7 @@ static bool has_control(const char *text)
     return false;
 }
 
-struct reply reply_read(const char *text, const struct question *q)
+struct reply reply_read(const char *text, const struct question *q, struct reply_encoder *encoder)
 {
     char said[REPLY_TEXT_MAX];
 
@@ -422,5 +536,5 @@ struct reply reply_read(const char *text, const struct question *q)
     for (int i = 0; i < ARRAY_LEN(sayings); i++)
         if (strcmp(said, sayings[i].text) == 0)
             return (struct reply){ sayings[i].kind, { sayings[i].answer, 0 }, "" };
-    return q ? read_open(text, said, q) : unclear("I did not understand that.");
+    return q ? read_open(text, said, q, encoder) : unclear("I did not understand that.");
 }

@@ -125,6 +125,8 @@ int serve(const struct clarify_request *q, struct serve_counts *counts, struct e
 
     stop_install_waiting();
     if (rc == 0)
+        session_context_read_meaning(&context);
+    if (rc == 0)
         rc = (in = json_reader_open_lines("-", SERVE_MAX_LINE, err)) ? serve_lines(&context, in, counts, err) : -1;
     json_reader_close(in);
     session_context_close(&context);

@@ -28,8 +28,16 @@ int session_context_open(struct session_context *d, const struct clarify_request
     return schema_catalog_open(&d->schemas, q->schema, q->db, err);
 }
 
+void session_context_read_meaning(struct session_context *d)
+{
+    d->encoder = xcalloc(1, sizeof *d->encoder);
+}
+
 void session_context_close(struct session_context *d)
 {
+    if (d->encoder)
+        reply_encoder_close(d->encoder);
+    free(d->encoder);
     schema_catalog_close(&d->schemas);
     wordings_close(&d->wordings);
     choice_memory_close(&d->memory);
@@ -584,7 +592,7 @@ int session_said(struct session *s, const json_t *said, const char **kind, const
     struct reply r = { .kind = REPLY_NOTHING };
 
     if (json_is_string(said))
-        r = reply_read(json_string_value(said), open ? &s->question : NULL);
+        r = reply_read(json_string_value(said), open ? &s->question : NULL, s->context->encoder);
     if (r.kind == REPLY_UNDO)
         return session_take_back(s, kind, where, err);
     *kind = "ended";

@@ -12,6 +12,7 @@
 #define INFER_CLARIFY_SESSION_H
 
 #include "infer/clarify/clarify.h"
+#include "infer/clarify/reply_encoder.h"
 #include "infer/clarify/wordings.h"
 
 enum { SESSION_VERSION = 1 };
@@ -27,8 +28,11 @@ struct session_context {
      * Returns 1, 0 if there is none, or -1 with EXIT_CODE_DATA.  NULL: sessions stand alone. */
     int (*before)(struct session *s, struct session_context *d, const char *where, struct error *err);
     struct choice_memory memory;
+    struct reply_encoder *encoder; /* owned; NULL: replies are read by their words alone */
 };
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
+/* Lets an encoder read the meaning of replies.  It opens at the first reply whose words do not decide. */
+void session_context_read_meaning(struct session_context *d);
 void session_context_close(struct session_context *d);
 
 struct session {

@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* Options of ask and of its HTTP service. */
 struct ask_options {
@@ -106,22 +105,13 @@ static bool without_detector(const struct ask_request *q)
     return q->detector && strcmp(q->detector, "none") == 0;
 }
 
-/* Tells whether the address space has room for the detector that comes with ambit. */
-static bool has_room(void)
-{
-    const rlim_t needed = (rlim_t)2 << 30;
-    struct rlimit space;
-
-    return getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY || space.rlim_cur >= needed;
-}
-
 /* Omits the default detector if there is no room for it. */
 static void spare_detector(struct ask_request *q, bool serves)
 {
     static const char cramped[] = "the address space is limited to less than 2 GiB: the detector that comes with ambit "
                                   "is left out; --detector DIR uses one all the same";
 
-    if (q->detector || has_room())
+    if (q->detector || gate_model_has_room())
         return;
     q->detector = "none";
     if (serves)

@@ -166,6 +166,7 @@ int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, co
     if (config.bert.max_positions < LEAST_TOKENS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: max_position_embeddings: expected at least %d, got %d", dir,
                          LEAST_TOKENS, config.bert.max_positions);
+    e->layers = config.bert.layers;
     e->tokenizer = tokenizer_open_encoder(dir, config.bert.vocab_size, err);
     if (!e->tokenizer || read_longest(&e->longest, dir, config.bert.max_positions, err) ||
         take_memory(e, &config.bert, err))
@@ -174,9 +175,24 @@ int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, co
     return hf_weights_load(&e->params, work->device, dir, &hf_bert_rules, HF_ENCODER, NULL, err);
 }
 
+void sentence_encoder_borrow(struct sentence_encoder *e, struct workspace *work, const struct bert *net, int layers,
+                             struct tokenizer *tokenizer, int tokens)
+{
+    CHECK(net->config.kind == CLASSIC_BERT && layers > 0 && layers <= net->config.layers, "%d of %d layers", layers,
+          net->config.layers);
+    *e = (struct sentence_encoder){ .work = work,
+                                    .net = *net,
+                                    .layers = layers,
+                                    .tokenizer = tokenizer,
+                                    .borrows = true,
+                                    .longest = net->config.max_positions,
+                                    .max_tokens = tokens };
+}
+
 void sentence_encoder_close(struct sentence_encoder *e)
 {
-    tokenizer_close(e->tokenizer);
+    if (!e->borrows)
+        tokenizer_close(e->tokenizer);
     params_release(&e->params);
     arena_release(&e->host);
     if (e->data.base)
@@ -227,7 +243,9 @@ static void run_embed(struct ctx *c, void *arg)
 
     for (int i = 0; i < ARRAY_LEN(ids); i++)
         in.tokens[i] = batch_index(c, ids[i]->items, ids[i]->count, bounds[i]);
-    p->means = op_segment_pool(c, bert_forward(c, net, &in), &in.seqs, POOL_MEAN);
+    ctx_note(c, p->e->layers);
+    struct tensor *states = bert_states(c, net, &in, p->e->layers);
+    p->means = op_cast(c, op_segment_pool(c, states, &in.seqs, POOL_MEAN), F32);
 }
 
 /* Divides a vector by its length. A zero vector is unchanged. */

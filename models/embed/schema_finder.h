@@ -22,7 +22,9 @@ struct sentence_encoder {
     struct arena host, data;
     struct params params;
     struct bert net;
+    int layers; /* number of layers that are computed, from the first one */
     struct tokenizer *tokenizer;
+    bool borrows;   /* network and tokenizer belong to another model */
     int longest;    /* max tokens of a text, with [CLS] and [SEP] */
     int max_tokens; /* max tokens of a pass; a longer text has a pass of its own */
     uint64_t hash;  /* hash of names, sizes and times of the folder's files */
@@ -32,6 +34,10 @@ struct sentence_encoder {
  * either way. */
 int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, const char *dir, int tokens,
                           struct error *err);
+/* Makes an encoder of the first layers of another model's network, of kind CLASSIC_BERT, which must outlive it with its
+ * tokenizer. The caller closes e. */
+void sentence_encoder_borrow(struct sentence_encoder *e, struct workspace *work, const struct bert *net, int layers,
+                             struct tokenizer *tokenizer, int tokens);
 /* Accepts a zeroed encoder. */
 void sentence_encoder_close(struct sentence_encoder *e);
 static inline bool sentence_encoder_is_open(const struct sentence_encoder *e)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char *const encodes[] = { "element", "schema", NULL };
 static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn", "rgcn", "bert-only", NULL };
@@ -204,6 +205,14 @@ int gate_model_open(struct gate_model *m, struct device *device, const char *dir
 {
     *m = (struct gate_model){ 0 };
     return model_file_read(dir, "gatekeeper", load, m, device, err);
+}
+
+bool gate_model_has_room(void)
+{
+    const rlim_t needed = (rlim_t)2 << 30;
+    struct rlimit space;
+
+    return getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY || space.rlim_cur >= needed;
 }
 
 char *gate_model_default(const char *option, struct error *err)

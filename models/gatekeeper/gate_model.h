@@ -53,6 +53,8 @@ void gate_model_release(struct gate_model *m);
 /* Returns the folder of the detector that comes with ambit. The caller frees it. NULL with EXIT_CODE_CHECKPOINT; the
  * message has the places searched and the option that names a model. */
 char *gate_model_default(const char *option, struct error *err);
+/* Whether the address space has room for the detector that comes with ambit. */
+bool gate_model_has_room(void);
 #define GATE_DEFAULT_HELP "folder of ambit-train gatekeeper or export (default: the detector that comes with ambit)"
 
 /* Settings of the model's schema inputs. pairs: with candidate pairs. */

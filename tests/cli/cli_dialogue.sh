@@ -280,6 +280,20 @@ if ldd "$bin/ambit-infer" | grep -q libedit && command -v script >/dev/null; the
     keys 0 'Likeliest: ' '\004'
 fi
 
+# --- replies whose meaning an encoder compares with the options; it needs address space
+sqlite3 shop.sqlite 'CREATE TABLE purchase (purchase_id INTEGER PRIMARY KEY, billing_address TEXT, shipping_address TEXT)'
+echo '{"id":"p","db_id":"shop","question":"Show the address of each purchase.","candidates":[{"sql":"SELECT billing_address FROM purchase","p":0.6},{"sql":"SELECT shipping_address FROM purchase","p":0.4}]}' >shop.jsonl
+meant() { db=shop.sqlite talk 0 "$1" "$2" --candidates shop.jsonl; }
+meant '-> shipping address of purchase' 'the delivery address\n'
+meant '-> billing address of purchase' 'not the delivery address, the bill\nthe invoice\n'
+meant 'Do you mean "billing address of purchase" or "shipping address of purchase"\? Please type 1 or 2\. > 2 -> shipping' 'where the parcel goes\n2\n'
+meant 'I did not understand that' 'anything but the delivery address\n'
+if [ -z "${ASAN_OPTIONS:-}" ]; then # which wants address space without end
+    begin "replies in 1.9 GiB"
+    (ulimit -v 1900000 && printf 'the delivery address\n' | "$bin/ambit-infer" clarify --interactive --db shop.sqlite --candidates shop.jsonl) >said 2>&1
+    grep -q 'I did not understand that' said && grep -q 'compared by their words alone: the address space is limited' said || complain "replies in 1.9 GiB" "$(cat said)"
+fi
+
 # --- a bad command line and bad files
 talk 3 'in.jsonl: no record has the id "m2"' '' "${with[@]}" --id m2
 talk 0 'Question: Which bands' '' "${with[@]}" --id m1

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
 
     for (int open = 0; open < 2; open++) {
-        struct reply r = reply_read(text, open ? &q : NULL);
+        struct reply r = reply_read(text, open ? &q : NULL, NULL);
         CHECK(memchr(r.why, 0, sizeof r.why), "a reason without end");
         CHECK((r.kind == REPLY_UNCLEAR) == (r.why[0] != 0), "kind %d says \"%s\"", (int)r.kind, r.why);
         if (r.kind == REPLY_ANSWER && r.answer.kind == ANSWER_VALUE)

@@ -56,13 +56,13 @@ static void write_reading(char text[LINE_BYTES], const struct reply *r)
 }
 
 /* A line "> KIND EXPECTED REPLY". */
-static void read_reply(struct counts *c, const char *line, const struct question *q)
+static void read_reply(struct counts *c, const char *line, const struct question *q, struct reply_encoder *encoder)
 {
     char kind[LINE_BYTES], expected[LINE_BYTES], got[LINE_BYTES];
     int at = 0;
 
     assert_int_equal(sscanf(line, "> %s %s %n", kind, expected, &at), 2);
-    struct reply r = reply_read(line + at, q);
+    struct reply r = reply_read(line + at, q, encoder);
     write_reading(got, &r);
     bool right = strcmp(got, expected) == 0;
     add(c, kind, right ? READ_RIGHT : strcmp(got, "ask") == 0 ? ASKED_AGAIN : READ_WRONG);
@@ -77,7 +77,7 @@ static void release(struct question *q)
     *q = (struct question){ .n = 0 };
 }
 
-static void read_file(struct counts *c, const char *path)
+static void read_file(struct counts *c, const char *path, struct reply_encoder *encoder)
 {
     FILE *f = fopen(path, "r");
     char line[LINE_BYTES];
@@ -89,7 +89,7 @@ static void read_file(struct counts *c, const char *path)
         if (line[0] == '?')
             release(&q);
         else if (line[0] == '>')
-            read_reply(c, line, &q);
+            read_reply(c, line, &q, encoder);
         else if (line[0] == '1' + q.n && line[1] == ' ')
             q.names[q.n++] = xstrdup(line + 2);
         else
@@ -100,18 +100,36 @@ static void read_file(struct counts *c, const char *path)
     print(path, c);
 }
 
+/* Words alone: sure readings, and requests for other words. */
 static void test_words(void **state)
 {
-    struct counts choose = { .n = 0 };
+    struct counts choose = { .n = 0 }, final = { .n = 0 };
 
     (void)state;
-    read_file(&choose, "tests/replies/choose.txt");
-    assert_int_equal(total(&choose, READ_WRONG), 0);
-    assert_in_range(total(&choose, READ_RIGHT), 183, 254);
+    read_file(&choose, "tests/replies/choose.txt", NULL);
+    read_file(&final, "tests/replies/final.txt", NULL);
+    assert_int_equal(total(&choose, READ_WRONG) + total(&final, READ_WRONG), 0);
+    assert_in_range(total(&choose, READ_RIGHT), 355, 524);
+    assert_in_range(total(&final, READ_RIGHT), 78, 121);
+}
+
+static void test_meaning(void **state)
+{
+    struct counts choose = { .n = 0 }, final = { .n = 0 };
+    struct reply_encoder encoder = { .tried = false };
+
+    (void)state;
+    read_file(&choose, "tests/replies/choose.txt", &encoder);
+    read_file(&final, "tests/replies/final.txt", &encoder);
+    reply_encoder_close(&encoder);
+    assert_in_range(total(&choose, READ_WRONG), 0, 5);
+    assert_in_range(total(&choose, READ_RIGHT), 415, 524);
+    assert_in_range(total(&final, READ_WRONG), 0, 1);
+    assert_in_range(total(&final, READ_RIGHT), 90, 121);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_meaning) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static const struct question conditions = { .names = { "no such condition", "onl
 
 static void chosen(const struct question *q, const char *text, int option)
 {
-    struct reply r = reply_read(text, q);
+    struct reply r = reply_read(text, q, NULL);
 
     if (r.kind != REPLY_ANSWER || r.answer.kind != ANSWER_VALUE || r.answer.value != option - 1)
         print_error("\"%s\": expected option %d, got kind %d, option %d, \"%s\"\n", text, option, (int)r.kind,
@@ -26,7 +26,7 @@ static void chosen(const struct question *q, const char *text, int option)
 
 static void unclear(const struct question *q, const char *text, const char *why)
 {
-    struct reply r = reply_read(text, q);
+    struct reply r = reply_read(text, q, NULL);
 
     assert_int_equal(r.kind, REPLY_UNCLEAR);
     assert_non_null(strstr(r.why, why));
@@ -89,7 +89,7 @@ static void test_words_alike(void **state)
 
 static void group(const struct question *q, const char *text, enum answer_kind kind)
 {
-    struct reply r = reply_read(text, q);
+    struct reply r = reply_read(text, q, NULL);
 
     if (r.kind != REPLY_ANSWER || r.answer.kind != kind)
         print_error("\"%s\": expected an answer of kind %d, got %d, %d, \"%s\"\n", text, (int)kind, (int)r.kind,
@@ -131,6 +131,9 @@ static void test_groups(void **state)
     group(&prices, "any of them", ANSWER_EITHER);
     group(&prices, "Neither of these.", ANSWER_NONE);
     group(&prices, "none of the above", ANSWER_NONE);
+    group(&prices, "both, I don't mind", ANSWER_EITHER);
+    unclear(&prices, "I don't want either of them", "I did not understand that.");
+    unclear(&prices, "not both", "I did not understand that.");
     group(&prices, "I really don't know", ANSWER_UNKNOWN);
     group(&prices, "I am not sure", ANSWER_UNKNOWN);
     unclear(&prices, "not sure about the cost", "I did not understand that.");
