@@ -34,7 +34,7 @@ p.add_argument("--drop", default="", help="fit: features to leave out")
 a = p.parse_args()
 os.makedirs(a.out, exist_ok=True)
 SYSTEMS = "chatgpt", "logical-beam", "t5-3b-bw10"
-KINDS = {"J": ("join-ambiguity", "tbl-split"), "P": ("precomputed-aggregates", "tbl-agg")}
+KINDS = {"J": "join-ambiguity", "P": "precomputed-aggregates"}
 SPIDER = {"fit": ("train_spider.json", 2000), "test": ("dev.json", 1034)}
 SAMPLES = 10
 LEAST = 0.0001  # nats
@@ -75,21 +75,28 @@ def divide(name, records, half):
         write("%s.%s.jsonl" % (name, part), [x for x in records if half[x["base"]] == part])
 
 
+def item(x):
+    """Identifies a question and its database.  A question has a database for each split column, and the published files
+    list them in different orders."""
+    return json.dumps([x["db_id"], x["question"]] + [x.get(k) for k in ("split_map", "new_table_name", "all_cols")])
+
+
 def make_ambiqt():
     run("ambit-data", "ambiguate", "--spider", a.data + "/spider", "--db", a.data + "/spider/db", "--generator", "ambiqt",
         "--synonyms", a.data + "/ambiqt/two_col_synonyms.json", "--table-synonyms", a.data + "/ambiqt/two_tbl_synonyms.json",
         "--kinds", "J,P", "--materialise", path("ambiqt-db"), "--force", "-o", path("ambiqt.jsonl"))
     made = read(path("ambiqt.jsonl"))
     half = halves(x["db_id"] for x in made)
-    for kind, (folder, gold) in KINDS.items():
-        own = [x for x in made if x["type"] == kind]
+    for kind, folder in KINDS.items():
+        own = {item(x): x for x in made if x["type"] == kind}
         for system in SYSTEMS:
-            run("ambit-data", "candidates", "--from", "ambiqt-output", "%s/ambiqt/outputs/%s/%s.json" % (a.data, folder, system),
-                "--gold", "%s/ambiqt/%s.validation.jsonl" % (a.data, gold), "--schema", a.data + "/spider/tables.json",
+            file = "%s/ambiqt/outputs/%s/%s.json" % (a.data, folder, system)
+            published = json.load(open(file))
+            run("ambit-data", "candidates", "--from", "ambiqt-output", file, "--schema", a.data + "/spider/tables.json",
                 "-o", path("raw.jsonl"))
             records = [x for x in read(path("raw.jsonl")) if "candidates" in x]
             for x in records:
-                source = own[int(x["id"].split("-")[1])]
+                source = own[item(published[int(x["id"].split("-")[1])])]
                 assert source["question"] == x["question"], x["id"]
                 x.update(base=x["db_id"], db_id=source["db_file"][:-len(".sqlite")], gold=[source["query1"], source["query2"]],
                          candidates=[{"sql": c["sql"], "p": c["p"]} for c in x["candidates"]])
