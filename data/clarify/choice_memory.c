@@ -441,6 +441,14 @@ static struct remembered_choice *take_new(struct choice_memory *m, const struct 
     return &m->list[m->n - 1];
 }
 
+/* The choice of another option than the chosen one; NULL: there is none, or an option before it has its name. */
+static struct remembered_choice *other_choice(const struct choice_memory *m, const struct choice_options *o, int option,
+                                              const char *chosen)
+{
+    bool other = o->meant[option] && !is_repeated(o, option) && strcmp(o->meant[option], chosen) != 0;
+    return other ? find(m, o->db_id, o->words, o->meant[option]) : NULL;
+}
+
 static int learn(struct choice_memory *m, const void *arg, struct error *err)
 {
     const struct lesson *l = arg;
@@ -450,9 +458,8 @@ static int learn(struct choice_memory *m, const void *arg, struct error *err)
 
     (void)err;
     for (int i = 0; i < o->n; i++) {
-        struct remembered_choice *other =
-            o->meant[i] && !is_repeated(o, i) ? find(m, o->db_id, o->words, o->meant[i]) : NULL;
-        if (!other || strcmp(other->meant, meant) == 0)
+        struct remembered_choice *other = other_choice(m, o, i, meant);
+        if (!other)
             continue;
         other->weight *= CHOICE_DECAY;
         other->otherwise++;
@@ -469,6 +476,38 @@ static int learn(struct choice_memory *m, const void *arg, struct error *err)
     return 1;
 }
 
+/* Takes the newest answer out of a weight. */
+static double without_newest(double weight)
+{
+    double before = weight / CHOICE_DECAY, most = 1 / (1 - CHOICE_DECAY);
+
+    return before < most ? before : most;
+}
+
+static int unlearn(struct choice_memory *m, const void *arg, struct error *err)
+{
+    const struct lesson *l = arg;
+    const struct choice_options *o = l->options;
+    const char *meant = o->meant[l->chosen];
+    struct remembered_choice *c = find(m, o->db_id, o->words, meant), *other;
+    bool newest = c && c->weight >= 1;
+
+    (void)err;
+    if (!c || c->times == 0)
+        return 0;
+    for (int i = 0; i < o->n; i++)
+        if ((other = other_choice(m, o, i, meant))) {
+            other->otherwise -= other->otherwise > 0;
+            other->weight = newest ? without_newest(other->weight) : other->weight;
+        }
+    c->weight = newest ? without_newest(c->weight - 1) : c->weight;
+    if (--c->times == 0) {
+        drop(m, (int)(c - m->list));
+        rebuild_table(m);
+    }
+    return 1;
+}
+
 static bool is_short(const char *text)
 {
     return text[0] && strlen(text) < CHOICE_TEXT_MAX;
@@ -481,6 +520,13 @@ int choice_memory_learn(struct choice_memory *m, const struct choice_options *o,
     if (!o->meant[option] || !is_short(o->meant[option]) || !is_short(o->db_id) || !is_short(o->words))
         return 0;
     return change(m, learn, &lesson, err) < 0 ? -1 : 0;
+}
+
+int choice_memory_unlearn(struct choice_memory *m, const struct choice_options *o, int option, struct error *err)
+{
+    const struct lesson lesson = { o, option };
+
+    return o->meant[option] && change(m, unlearn, &lesson, err) < 0 ? -1 : 0;
 }
 
 bool choice_filter_has(const struct choice_filter *f, const struct remembered_choice *c)

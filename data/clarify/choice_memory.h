@@ -73,6 +73,10 @@ bool choice_memory_weigh(double *p, const struct choice_memory *m, const struct 
 /* Learns an answer, and writes the file. */
 int choice_memory_learn(struct choice_memory *m, const struct choice_options *o, int option, struct error *err);
 
+/* Takes an answer back that was learnt, and writes the file.  Nothing changes if the choice is unknown.  The weights
+ * are those before the answer if no later one concerns these options; a later one has outweighed it already. */
+int choice_memory_unlearn(struct choice_memory *m, const struct choice_options *o, int option, struct error *err);
+
 /* A filter of choices; NULL: any.  The words are normalised. */
 struct choice_filter {
     const char *db_id, *words, *meant;

@@ -211,7 +211,10 @@ json_t *recall_choice_json(struct clarify_case *c, const struct question_view *v
     return json_pack("{s:s, s:s, s:o}", "words", choice.words, "meant", meant, "options", names);
 }
 
-int recall_learn(struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err)
+/* Learns or unlearns a choice, by `change`. */
+static int change_memory(int change(struct choice_memory *m, const struct choice_options *o, int option,
+                                    struct error *err),
+                         struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err)
 {
     const char *meant = json_string_value(json_object_get(choice, "meant")), *names[CHOICE_OPTIONS_MAX + 1];
     const json_t *list = json_object_get(choice, "options");
@@ -226,5 +229,15 @@ int recall_learn(struct choice_memory *m, const struct clarify_case *c, const js
         return 0;
     const struct choice_options options = { c->schema->db_id, json_string_value(json_object_get(choice, "words")),
                                             names, n };
-    return choice_memory_learn(m, &options, chosen, err);
+    return change(m, &options, chosen, err);
+}
+
+int recall_learn(struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err)
+{
+    return change_memory(choice_memory_learn, m, c, choice, err);
+}
+
+int recall_unlearn(struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err)
+{
+    return change_memory(choice_memory_unlearn, m, c, choice, err);
 }

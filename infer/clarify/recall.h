@@ -30,5 +30,7 @@ json_t *recall_choice_json(struct clarify_case *c, const struct question_view *v
                            int option);
 /* Learns such a choice, which may be NULL.  Returns -1 with err. */
 int recall_learn(struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err);
+/* Takes a choice back that was learnt. */
+int recall_unlearn(struct choice_memory *m, const struct clarify_case *c, const json_t *choice, struct error *err);
 
 #endif

@@ -468,6 +468,17 @@ int session_learn(struct session *s, struct error *err)
     return rc;
 }
 
+/* Takes back all that a session has taught at its end.  Its other answers are learnt again at its next end. */
+static int unlearn(struct session *s, struct error *err)
+{
+    const json_t *turns = json_object_get(s->value, "turns");
+    int rc = 0;
+
+    for (size_t i = json_array_size(turns); i-- > 0 && s->memory && rc == 0;)
+        rc = recall_unlearn(s->memory, &s->current, json_object_get(json_array_get(turns, i), "choice"), err);
+    return rc;
+}
+
 /* Adds up count(turns) over this session and those before it. */
 static int count_turns(const struct session *s, int (*count)(const json_t *turns))
 {
@@ -490,8 +501,8 @@ int session_undo(struct session *s, const char *where, struct error *err)
 
     while (!dialogue_undo(&s->current.dialogue)) {
         int rc = s->context->before ? s->context->before(s, s->context, where, err) : 0;
-        if (rc <= 0)
-            return rc;
+        if (rc <= 0 || unlearn(s, err))
+            return rc > 0 ? -1 : rc;
     }
     turns = json_object_get(s->value, "turns");
     json_array_remove(turns, json_array_size(turns) - 1);
@@ -549,6 +560,9 @@ json_t *session_json(struct session *s)
 
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)
 {
+    *kind = "memory";
+    if (s->why != STOP_NOT && unlearn(s, err))
+        return -1;
     *kind = "undo";
     int rc = session_undo(s, where, err);
     return rc ? rc < 0 ? -1 : 0 : error_set(err, EXIT_CODE_DATA, "%s: expected an answer to take back", where);

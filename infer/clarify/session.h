@@ -70,15 +70,15 @@ void session_next(struct session *s);
 int session_answer(struct session *s, struct answer a);
 /* Teaches the memory, if there is one, the answers of a session that has ended.  Returns -1 with err. */
 int session_learn(struct session *s, struct error *err);
-/* Takes the last answer back, perhaps that of the session before.  Returns 1, 0 when there is none, or -1 with
- * EXIT_CODE_DATA. */
+/* Takes the last answer back, perhaps that of the session before, which then unteaches the memory.  Returns 1, 0 when
+ * there is none, or -1 with err. */
 int session_undo(struct session *s, const char *where, struct error *err);
 
 /* Takes a reply to the open question, the number of an option from 1 or words (reply_words.h), and sets the next
  * question.  Teaches the memory at the end of a dialogue.  Returns -1 with err and the kind of the error
  * (docs/reference/serve-protocol.md); the session is then unchanged, or not to be used if the kind is "memory". */
 int session_said(struct session *s, const json_t *said, const char **kind, const char *where, struct error *err);
-/* Takes the last answer back, with the same errors. */
+/* Takes the last answer back, with the same errors.  A dialogue that has ended unteaches the memory. */
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err);
 
 /* Number of turns about the user's question, with those of sessions before this one, which "element_turns" of the

@@ -89,6 +89,15 @@ session=$(serve <<<"$start" 2>said | tee shown | sed 's/.*,"session"://; s/}$//'
 grep -q '"ask":null,"stop":"settled".*"recalled":\[{' shown || complain "serve" "$(cat shown)"
 serve <<<'{"op":"undo","session":'"$session"'}' >shown 2>said
 grep -q '"ask":{.*"turn":1,' shown || complain "undo" "$(cat shown)"
+begin "an answer that is taken back after the end is not remembered"
+cp memory learnt
+ended=$(sed 's/.*,"session"://; s/}$//' shown)
+serve <<<'{"op":"answer","session":'"$ended"',"answer":"the bill"}' 2>said >shown
+memory '.*"meant":"purchase.billing_address","times":1,"otherwise":1,"weight":1.0,.*'
+ended=$(sed 's/.*,"session"://; s/}$//' shown)
+serve <<<'{"op":"undo","session":'"$ended"'}' >shown 2>said
+grep -q '"ask":{.*"turn":1,' shown || complain "undo" "$(cat shown)"
+cmp -s memory learnt || complain "the memory" "$(cat memory)"
 begin "a session that was edited"
 serve <<<'{"op":"show","session":'"${session/\"option\":2/\"option\":9}"'}' >shown 2>said
 grep -q '"error":{"type":"session","text":".*turns\[0\]' shown || complain "edited" "$(cat shown)"

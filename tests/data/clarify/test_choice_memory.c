@@ -129,6 +129,48 @@ static void test_what_decays(void **state)
     test_dir_remove(dir);
 }
 
+static void unlearn(struct choice_memory *m, int option)
+{
+    struct error err = { 0 };
+
+    if (choice_memory_unlearn(m, &address, option, &err))
+        fail_msg("%s", err.text);
+}
+
+/* An answer that is taken back leaves the memory as it was, or without its count if a later one has outweighed it. */
+static void test_unlearn(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new();
+    const char *path = test_file(dir, "memory", NULL);
+    struct choice_memory m;
+
+    open_memory(&m, path);
+    unlearn(&m, 0); /* nothing was learnt */
+    assert_int_equal(m.n, 0);
+    learn(&m, &address, 0);
+    learn(&m, &address, 0);
+    char *before = test_read(path);
+    for (int option = 0; option < 2; option++) {
+        learn(&m, &address, option);
+        unlearn(&m, option);
+        char *after = test_read(path);
+        assert_string_equal(after, before);
+        free(after);
+    }
+    free(before);
+    learn(&m, &address, 1);
+    unlearn(&m, 0);
+    const struct remembered_choice *old = choice_memory_find(&m, &address, 0),
+                                   *new = choice_memory_find(&m, &address, 1);
+    assert_int_equal(old->times, 1);
+    assert_about(old->weight, 0.24);
+    assert_int_equal(new->otherwise, 1);
+    assert_about(new->weight, 1);
+    choice_memory_close(&m);
+    test_dir_remove(dir);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -286,9 +328,9 @@ static void test_many_writers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_unlearning), cmocka_unit_test(test_what_decays),
-        cmocka_unit_test(test_words),         cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_file_of_choices),
-        cmocka_unit_test(test_many_writers),
+        cmocka_unit_test(test_probabilities),   cmocka_unit_test(test_unlearning),   cmocka_unit_test(test_what_decays),
+        cmocka_unit_test(test_unlearn),         cmocka_unit_test(test_words),        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_file_of_choices), cmocka_unit_test(test_many_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
