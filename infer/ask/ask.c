@@ -125,6 +125,7 @@ static int simulate_record(struct ask_run *r, const struct asked *k, json_t **li
         return simulate_choices(r, k, line, where, err);
     clarify_settings_init(&r->settings, &r->q->clarify);
     r->settings.judge = r->pipeline.context.settings.judge;
+    r->settings.memory = r->pipeline.context.settings.memory;
     if (!s || schema_catalog_connect(&r->settings.db, schemas, db_id, err))
         return -1;
     r->settings.rules.max_turns = k->gated ? 0 : (int)max_turns;

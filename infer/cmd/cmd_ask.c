@@ -144,8 +144,6 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--rewrite: expected a detector or --tagger, got --detector none";
     if (c->interactive && c->simulate)
         return "--interactive and --simulate cannot be used together";
-    if (c->memory && c->simulate)
-        return "--memory and --simulate cannot be used together";
     if (c->shard.count && (c->interactive || c->simulate))
         return "--shard cannot be used with --interactive or with --simulate, whose metrics are of all records";
     if (c->id && !c->interactive)

@@ -151,6 +151,11 @@ check "simulate" 0 '"id":"a1",.*"recalled":0,"taken_back":0' infer clarify --sim
 begin "questions of simulated users"
 sed -nE 's/^\{"id":"([ab][0-9])".*"correct":true.*"turns":\[(\{)?.*"recalled":([01]),"taken_back":([01]).*/\1\2\3\4/p' out.jsonl >asked
 [ "$(tr '\n' ' ' <asked)" = "a1{00 a210 a310 a410 a510 a610 b1{01 b2{00 b3{00 b410 b510 b610 " ] || complain "the questions" "$(cat asked)"
+rm memory
+check "ask simulates" 0 '"id":"a1",.*"recalled":0,"taken_back":0' infer ask --device cpu --detector none --simulate --db . --memory memory stream.jsonl -o out.jsonl
+sed -nE 's/^\{"id":"([ab][0-9])".*"correct":true.*"turns":\[(\{)?.*"recalled":([01]),"taken_back":([01]).*/\1\2\3\4/p' out.jsonl >again
+begin "the same questions"
+cmp -s asked again || complain "the questions" "$(cat again)"
 check "report" 2 'memory and --report' infer clarify --simulate --candidates stream.jsonl --db . --memory memory --report report.html -o out.jsonl
 
 # --- bad files
