@@ -130,6 +130,26 @@ check "list" 0 '^shop: "address" meant purchase.billing_address 3 times and some
 check "list some" 0 '^shop: "address" meant purchase.shipping' data memory memory --words "the Addresses" --meant purchase.shipping_address
 begin "one line"
 [ "$(wc -l <shown)" = 1 ] || complain "the list" "$(cat shown)"
+
+# --- labelled questions for adapt: an ambiguous one of the words, clear ones of the names that they fit
+check "labels" 0 '^\{"id":1,"db_id":"shop","question":"Show the address of each purchase.","ambiguous":true,"alternatives":\["purchase.billing_address","purchase.shipping_address"\]\}' \
+    data memory memory --db shop.sqlite --labels out.jsonl
+begin "clear questions"
+[ "$(sed 1d out.jsonl | tr '\n' ' ')" = '{"id":2,"db_id":"shop","question":"Show the billing address of each purchase.","ambiguous":false} {"id":3,"db_id":"shop","question":"Show the shipping address of each purchase.","ambiguous":false} ' ] || complain "the labels" "$(cat out.jsonl)"
+check "labels of other words" 3 'memory: expected a choice of a table or column, found none' data memory memory --db shop.sqlite --words total --labels none.jsonl
+check "labels without a schema" 2 'expected --db or --schema, and not --delete' data memory memory --labels none.jsonl
+check "a schema without labels" 2 'expected --db or --schema, and not --delete' data memory memory --db shop.sqlite
+echo '{"db_id":"shop","words":"address","meant":"purchase.shipping_address","times":1,"otherwise":0,"weight":1.0,"last":"2026-01-01"}
+{"db_id":"shop","words":"total","meant":"the largest total of invoice","times":1,"otherwise":0,"weight":1.0,"last":"2026-01-01"}
+{"db_id":"shop","words":"total","meant":"invoice.net_total","times":1,"otherwise":0,"weight":0.2,"last":"2026-01-01"}
+{"db_id":"shop","words":"statu","meant":"shipment.status","times":3,"otherwise":0,"weight":1.24,"last":"2026-01-01"}
+{"db_id":"shop","words":"bill","meant":"invoice","times":1,"otherwise":0,"weight":1.0,"last":"2026-01-01"}' >several
+check "labels of several words" 0 '^\{"id":1,"db_id":"shop","question":"List all bill.","ambiguous":true\}' data memory several --db shop.sqlite --labels out.jsonl
+begin "options in words are left out"
+[ "$(cut -d, -f3- out.jsonl | tr '\n' ' ')" = '"question":"List all bill.","ambiguous":true} "question":"Show the status of each shipment.","ambiguous":true} "question":"Show the address of each purchase.","ambiguous":true,"alternatives":["purchase.shipping_address","purchase.billing_address"]} "question":"List all invoice.","ambiguous":false} "question":"Show the shipping address of each purchase.","ambiguous":false} "question":"Show the billing address of each purchase.","ambiguous":false} ' ] || complain "the labels" "$(cat out.jsonl)"
+begin "adapt reads them"
+"$bin/ambit-train" adapt --support out.jsonl --db shop.sqlite --device cpu --method threshold -o adapter >shown 2>said || complain "adapt" "$(cat said)"
+grep -q '^6 questions' shown || complain "adapt" "$(cat shown)"
 check "delete some" 0 '^1 choices deleted, 1 left' data memory memory --meant purchase.billing_address --delete
 check "delete the others" 0 '^1 choices deleted, 0 left' data memory memory --db-id shop --delete
 check "delete nothing" 2 'expected --db-id, --words or --meant' data memory memory --delete
