@@ -1,12 +1,18 @@
 """Measures the memory of choices: questions asked and accuracy of simulated users with stable preferences.
 
-Data: AmbiQT's training questions with an ambiguous column (type C).  Each question has two statements, one for each new
-name of a column.  A user prefers one of the two names for each column of a database; the preference is drawn by hash.
-The questions of a database form a stream in file order.  Statements are equally probable without the memory.
+AmbiQT: training questions with an ambiguous column (type C).  Each question has two statements, one for each new name
+of a column.  A user prefers one of the two names for each column of a database; the preference is drawn by hash.
+`marked` gives the words of the column's former name in the question as evidence, as a tagger does.  `names` has no
+evidence: the words are those of the question that fit the new names.  Questions without such words are left out of
+`marked`.
 
-Words: `marked` gives the words of the column's former name in the question as evidence, as a tagger does.  `names` has
-no evidence: the words are those of the question that fit the new names.  Questions without such words are left out of
-`marked`.  With `--change`, each preference changes in the middle of its questions.
+Practice: the ambiguous questions of `ambit-data practice`, whose statements are those of their golds.  A user prefers
+one of them for each set of alternatives of a database.  AMBROSIA: its ambiguous validation questions with their gold
+interpretations, by execution.  A user prefers the interpretation of one place for all questions of a database and a
+type.  A database has one or two ambiguous questions; in several rounds the user asks them again.
+
+The questions of a database form a stream in file order.  Statements are equally probable without the memory.  Where
+preferences change, each does so in the middle of its questions.
 
 usage: memory.py BIN_DIR SHARED_DATA [--out DIR] [--records N]
 """
@@ -95,11 +101,49 @@ def write_records(path, questions, marked, change):
             f.write(json.dumps(record) + "\n")
 
 
-def simulate(records, memory, noise):
+def prefer(key, n, late):
+    """The place of the preferred one of n statements."""
+    return (hashlib.sha256(key.encode()).digest()[0] + late) % n
+
+
+def write_stream(path, records, change=False):
+    """Writes records {"id", "db_id", "question", "candidates", "gold"} with one gold, the user's."""
+    total, seen = {}, {}
+    for r in records:
+        key = "%s %s" % (r["db_id"], r["key"])
+        total[key] = total.get(key, 0) + 1
+    with open(path, "w") as f:
+        for i, r in enumerate(records):
+            key = "%s %s" % (r["db_id"], r["key"])
+            late = change and seen.get(key, 0) >= total[key] / 2
+            seen[key] = seen.get(key, 0) + 1
+            candidates = [{"sql": q, "p": 1 / len(r["gold"])} for q in r["gold"]]
+            f.write(json.dumps({**r, "id": i, "candidates": candidates,
+                                "gold": [r["gold"][prefer(key, len(r["gold"]), late)]]}) + "\n")
+
+
+def read_practice():
+    folder = os.path.join(a.out, "practice")
+    subprocess.run([os.path.join(a.bin, "ambit-data"), "practice", "-o", folder, "--force", "--quiet"], check=True,
+                   stdout=subprocess.DEVNULL)
+    lines = [json.loads(line) for name in ("train", "valid", "test") for line in open("%s/%s.jsonl" % (folder, name))]
+    return folder, [{"db_id": r["db_id"], "question": r["question"], "gold": r["sql"], "key": " ".join(sorted(r["alternatives"]))}
+                    for r in lines if r["ambiguous"] and len(r["sql"]) == 2]
+
+
+def read_ambrosia():
+    path = os.path.join(a.out, "ambrosia.jsonl")
+    subprocess.run([os.path.join(a.bin, "ambit-data"), "candidates", "--from", "ambrosia",
+                    os.path.join(a.data, "ambrosia/questions_validation.jsonl"), "-o", path, "--quiet"], check=True)
+    return [{"db_id": r["db_id"], "question": r["question"], "gold": r["gold"], "key": r["type"]}
+            for r in map(json.loads, open(path)) if r["ambiguous"]]
+
+
+def simulate(records, memory, noise, *source):
     """Dialogues by database: (questions, right, recalled, taken back)."""
     out = os.path.join(a.out, "memory.dialogues.jsonl")
-    command = [os.path.join(a.bin, "ambit-infer"), "clarify", "--simulate", "--candidates", records, "--schema",
-               os.path.join(a.data, "spider", "tables.json"), "--user-noise", str(noise), "-o", out]
+    command = [os.path.join(a.bin, "ambit-infer"), "clarify", "--simulate", "--candidates", records, *source,
+               "--user-noise", str(noise), "-o", out]
     if memory:
         file = os.path.join(a.out, "choices.memory")
         if os.path.exists(file):
@@ -115,8 +159,8 @@ def simulate(records, memory, noise):
             if "error" in d:
                 failed += 1
                 continue
-            by.setdefault(o["db_id"], []).append((len(d["turns"]), d["correct"], d.get("recalled", 0),
-                                                  d.get("taken_back", 0)))
+            right = d.get("execution_match", d["correct"])
+            by.setdefault(o["db_id"], []).append((len(d["turns"]), right, d.get("recalled", 0), d.get("taken_back", 0)))
         failed += "error" in o
     return by, failed
 
@@ -133,17 +177,33 @@ def interval(by, part):
     return "%.3f [%.3f, %.3f]" % (mean(by, dbs, part), means[24], means[974])
 
 
-questions = read_questions()
-print("%d questions of %d databases" % (len(questions), len({q[1]["db_id"] for q in questions})))
-print("| words | preference | user errors | memory | questions a record | accuracy | answered from memory | taken back |")
-print("|---|---|---|---|---|---|---|---|")
-for marked, change, noise in [(True, False, 0), (True, False, .05), (True, True, 0), (False, False, 0)]:
-    records = os.path.join(a.out, "memory.records.jsonl")
-    write_records(records, questions, marked, change)
+def print_rows(name, preference, noise, records, *source):
+    """A row without the memory, and one with it."""
     for memory in (False, True):
-        by, failed = simulate(records, memory, noise)
-        print("| %s | %s | %g | %s | %s |" % ("marked" if marked else "names", "changes" if change else "stable", noise,
-                                            "yes" if memory else "no",
-                                            " | ".join(interval(by, part) for part in range(4))), flush=True)
+        by, failed = simulate(records, memory, noise, *source)
+        print("| %s | %d of %d | %s | %g | %s | %s |" % (
+            name, sum(map(len, by.values())), len(by), preference, noise, "yes" if memory else "no",
+            " | ".join(interval(by, part) for part in range(4))), flush=True)
         if failed:
             print("(%d records or golds failed)" % failed)
+
+
+questions = read_questions()
+records = os.path.join(a.out, "memory.records.jsonl")
+print("%d questions of %d databases of AmbiQT" % (len(questions), len({q[1]["db_id"] for q in questions})))
+print("| data | dialogues of databases | preference | user errors | memory | questions a record | accuracy | "
+      "answered from memory | taken back |")
+print("|---|---|---|---|---|---|---|---|---|")
+schemas = "--schema", os.path.join(a.data, "spider", "tables.json")
+for marked, change, noise in [(True, False, 0), (True, False, .05), (True, True, 0), (False, False, 0)]:
+    write_records(records, questions, marked, change)
+    print_rows("AmbiQT, %s" % ("marked" if marked else "names"), "changes" if change else "stable", noise, records, *schemas)
+folder, practice = read_practice()
+for change in (False, True):
+    write_stream(records, practice, change)
+    print_rows("practice, names", "changes" if change else "stable", 0, records, "--schema", folder + "/tables.json")
+ambrosia = read_ambrosia()
+for rounds in (1, 3):
+    write_stream(records, ambrosia * rounds)
+    print_rows("AMBROSIA, names, %d round%s" % (rounds, "s" if rounds > 1 else ""), "stable", 0, records, "--db",
+               os.path.join(a.data, "ambrosia", "db"))
