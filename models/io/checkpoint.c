@@ -459,27 +459,49 @@ int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, str
 
 /* ---- copying ---- */
 
-static int copy_params(struct hdf5_writer *w, const struct checkpoint *c, const struct hdf5_reader *from,
+/* Reads the mean of a parameter over n files. Both arrays hold [tensor_size]; `one` is overwritten. */
+static int get_mean(float *mean, float *one, const struct param *p, const struct hdf5_reader *from, int n,
+                    struct error *err)
+{
+    int64_t size = tensor_size(p->t);
+
+    if (weights_get(from, p, mean, err))
+        return -1;
+    for (int k = 1; k < n; k++) {
+        if (weights_get(from + k, p, one, err))
+            return -1;
+        for (int64_t i = 0; i < size; i++)
+            mean[i] += one[i];
+    }
+    for (int64_t i = 0; i < size; i++)
+        mean[i] /= (float)n;
+    return 0;
+}
+
+static int copy_params(struct hdf5_writer *w, const struct checkpoint *c, const struct hdf5_reader *from, int n,
                        struct error *err)
 {
-    float *buffer = params_buffer(c->params);
+    float *mean = params_buffer(c->params), *one = params_buffer(c->params);
     int rc = 0;
 
     for (int i = 0; i < c->params->n && rc == 0; i++) {
         const struct param *p = &c->params->list[i];
-        rc = weights_get(from, p, buffer, err) || weights_put(w, p, buffer, c->weights, err) ? -1 : 0;
+        rc = get_mean(mean, one, p, from, n, err) || weights_put(w, p, mean, c->weights, err) ? -1 : 0;
     }
-    free(buffer);
+    free(one);
+    free(mean);
     return rc;
 }
 
-int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, struct error *err)
+int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, int n,
+                    struct error *err)
 {
-    if (check_wanted(from, c, err))
-        return -1;
+    for (int k = 0; k < n; k++)
+        if (check_wanted(from + k, c, err))
+            return -1;
     char *path = path_in(dir, CHECKPOINT_FILE);
     struct hdf5_writer *w = hdf5_create(path, err);
-    int rc = !w || save_meta(w, c->meta, err) || copy_params(w, c, from, err) ? -1 : 0;
+    int rc = !w || save_meta(w, c->meta, err) || copy_params(w, c, from, n, err) ? -1 : 0;
 
     rc = hdf5_finish(w, rc, err);
     free(path);

@@ -42,9 +42,11 @@ struct checkpoint {
 /* Writes dir/ambit.h5. An existing file is replaced only when the new one is complete. */
 int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *err);
 
-/* Writes dir/ambit.h5 with the parameters of another file and without states. Only params, meta and weights of c are
- * used. Returns -1 with EXIT_CODE_CHECKPOINT if the file lacks a parameter. */
-int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, struct error *err);
+/* Writes dir/ambit.h5 with the mean of the parameters of n files (model soup, Wortsman et al. 2022), computed in f32,
+ * and without states. Only params, meta and weights of c are used. Returns -1 with EXIT_CODE_CHECKPOINT if a file lacks
+ * a parameter. */
+int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, int n,
+                    struct error *err);
 
 /* Opens a file, a folder's ambit.h5, or the newest checkpoint-N of a run's folder. r->path is the file that was found.
  * Close with hdf5_close. */

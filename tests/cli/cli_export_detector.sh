@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ambit-train export --format detector: the files of the folder, the difference of its scores from the run's, the commands
-# that read it, and bad input.
+# that read it, the mean of several runs, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -56,6 +56,30 @@ again 0.02
 END
 [ "$(scores run | sort -u | wc -l)" -gt 50 ] || complain run "all scores are the same"
 
+# --- the mean of several runs
+train gatekeeper --config tiny.yaml --data less --out other --seed 2 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
+params() { train inspect "$1" | awk '/^  (param|scale)\// { print $1, $NF }'; } # FOLDER: names and checksums
+threshold() { train inspect "$1" | grep '"threshold"'; }
+export_ 0 'mean: the mean of 2 models' run other --format detector -o mean
+export_ 0 'swapped: the mean of 2 models' other run --format detector -o swapped
+export_ 0 'itself: the mean of 3 models' run run run --format detector --weights f32 -o itself
+begin "contents of mean"
+[ "$(params mean)" = "$(params swapped)" ] || complain mean "depends on the order of its models"
+[ "$(params mean)" != "$(params detector)" ] || complain mean "has the weights of its first model"
+[ "$(threshold mean)" = "$(threshold run)" ] || complain mean "has the threshold $(threshold mean), expected its first model's"
+[ "$(threshold swapped)" = "$(threshold other)" ] || complain swapped "has the threshold $(threshold swapped), expected its first model's"
+[ "$(threshold run)" != "$(threshold other)" ] || complain run "has the threshold of the other run"
+distance=$(apart itself)
+awk -v d="$distance" 'BEGIN { exit !(d <= 1e-4) }' || complain itself "scores are $distance from those of the run"
+[ "$(train inspect mean | grep -c '"data_hash"')" = 3 ] || complain mean "does not name the origin of both models"
+[ "$(scores mean | sort -u | wc -l)" -gt 50 ] || complain mean "all scores are the same"
+train gatekeeper --config tiny.yaml --gat-hidden 32 --data less --out narrow >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
+export_ 6 'narrow/ambit.h5: model: gat_hidden: expected [0-9]+ as in run/ambit.h5, got 32' run narrow --format detector -o new
+export_ 2 'format hf: expected one DIR, got 2' run other --format hf -o new
+mkdir renamed && cp mean/* renamed
+sed -i 's/"the": /"teh": /' renamed/tokenizer.json
+export_ 6 'renamed/ambit.h5: token [0-9]+: expected "the" as in mean/ambit.h5, got "teh"' mean renamed --format detector -o new
+
 # --- the other commands that read a run
 told=(shown)
 expect 0 '"ap"' train evaluate detector detector --data less --device cpu --json
@@ -71,6 +95,7 @@ told=(said)
 
 # --- models that cannot be reduced
 export_ 6 'less: expected ambit.h5 or a checkpoint-N folder' less --format detector -o new
+export_ 6 'nothing: No such file' run nothing --format detector -o new
 export_ 6 'nothing: No such file' nothing --format detector -o new
 export_ 6 'fitted/ambit.h5: expected a run of ambit-train gatekeeper, got an adaptation of a detector' fitted --format detector -o new
 export_ 2 'expected --format hf or detector, without --base and --verify' run --format detector --verify -o new
@@ -81,5 +106,5 @@ yes 'How many singers are there?' | head -n 20 >lines.txt
 run 0 train tokenizer lines.txt --vocab 280 -o words
 echo '{"id": 1, "messages": [{"role": "user", "content": "How many?"}, {"role": "assistant", "content": "All"}]}' >data.jsonl
 run 0 train infill --data data.jsonl --out language --epochs 1 --tokenizer words --method full --hidden 32 --heads 4 --groups 2 --layers 1 --intermediate 48
-export_ 6 'language/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' language --format detector -o new
+export_ 6 'language/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' run language --format detector -o new
 finish
