@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains the default detector from public data, and measures the scores of its model card.
 # usage: detector.sh SHARED_DATA MINILM OUT [SEED]
-#        detector.sh --place RUN                       only exports a finished run to models/detector
+#        detector.sh --place RUN...                    only exports a finished run, or the mean of several, to models/detector
 # SHARED_DATA holds spider, ambiqt, wikisql and ambrosia; natural.sh describes BIRD, SCIENCE and PYTHON.  MINILM is the
 # Hugging Face folder of all-MiniLM-L6-v2.  PARTS is a JSONL file of data folders for `ambit-train gatekeeper --data`; it
 # replaces the natural data, AmbiQT and the written domains.  MORE holds more options of the trainer.  AMBIT_BIN is the
@@ -12,10 +12,11 @@ bench=$(realpath "$(dirname "$0")")
 bin=$(realpath "${AMBIT_BIN:-$bench/../build/release/bin}")
 home=$bench/../models/detector
 
-# place RUN: exports the detector of a run to models/detector, and writes its checksums to the model card.
+# place RUN...: exports the detector of a run, or the mean of several, to models/detector, and writes its checksums to the
+# model card.
 place() {
     local card=$home/README.md
-    "$bin/ambit-train" export "$1" --format detector --force -o "$home"
+    "$bin/ambit-train" export "$@" --format detector --force -o "$home"
     awk '/^```text$/ && checksums { exit } /^## Checksums$/ { checksums = 1 } { print }' "$card" >"$card.new"
     {
         printf '```text\n'
@@ -27,7 +28,9 @@ place() {
 }
 
 if [ "${1:-}" = --place ]; then
-    place "${2:?usage: detector.sh --place RUN}"
+    [ $# -ge 2 ] || { echo "usage: detector.sh --place RUN..." >&2; exit 2; }
+    shift
+    place "$@"
     exit
 fi
 [ $# -ge 3 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }

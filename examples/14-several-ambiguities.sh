@@ -14,14 +14,14 @@ SQL
 
 # --- at a terminal; the user takes the first answer back
 question="What is the fee and the address of each trainer?"
-printf '1\nundo\n2\n1\n\n' | ambit-infer ask --db gym.sqlite --tagger heuristic --question "$question" | tee dialogue.txt
+printf '2\nundo\n1\n2\n\n' | ambit-infer ask --db gym.sqlite --tagger heuristic --question "$question" | tee dialogue.txt
 grep -qx 'SQL:    SELECT trainer_fee, home_address FROM trainer' dialogue.txt
 
 # --- in files: the answers to both questions, the last one with an answer taken back
 cat >questions.jsonl <<'JSON'
 {"id": "q1", "question": "What is the fee and the address of each trainer?", "answers": [2]}
-{"id": "q2", "question": "What is the fee and the address of each trainer?", "answers": [2, "home"]}
-{"id": "q3", "question": "What is the fee and the address of each trainer?", "answers": [2, "undo", 1, "home"]}
+{"id": "q2", "question": "What is the fee and the address of each trainer?", "answers": ["home", 2]}
+{"id": "q3", "question": "What is the fee and the address of each trainer?", "answers": ["work", "undo", "home", 1]}
 JSON
 ambit-infer ask --db gym.sqlite --tagger heuristic questions.jsonl -o answers.jsonl
 grep -q '"id":"q1",.*"ask":{.*"turn":2,.*"rewrite":null' answers.jsonl
