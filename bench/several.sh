@@ -43,35 +43,45 @@ for row in json.load(sys.stdin)["metrics"]["by_golds"]:
           (row["golds"], row["dialogues"], text(row["reached"][-1]), text(row["questions"])))'
 }
 
+# simulate SET PART OPTIONS...: dialogues about tables and columns
+simulate() {
+    "$bin/ambit-infer" ask --simulate "${@:3}" --schema "$1/tables.json" "$1/golds.jsonl" -o "$1/simulated.jsonl" 2>"$1/simulated.log"
+    printf '\n%s, dialogues about the elements of %s\n' "$1" "$2"
+    table "$1/simulated.jsonl"
+}
+
 for set in unseen practice; do
-    golds "$set/test.jsonl" >"$set/golds.jsonl"
+    grep -v '"reason":"modifiers said"' "$set/test.jsonl" >"$set/records.jsonl"
+    grep '"reason":"modifiers said"' "$set/test.jsonl" >"$set/said.jsonl"
+    golds "$set/records.jsonl" >"$set/golds.jsonl"
     schema=(--schema "$set/tables.json")
-    "$bin/ambit-infer" detect --model "$detector" "${schema[@]}" --relevance none --quiet "$set/test.jsonl" -o "$set/detector.jsonl"
-    "$bin/ambit-infer" tag --strategy heuristic "${schema[@]}" --quiet "$set/test.jsonl" -o "$set/tagger.jsonl"
-    for part in detector tagger; do
-        printf '\n%s, %s\n' "$set" "$part"
-        "$bin/ambit-data" score --rule several --gold "$set/test.jsonl" --pred "$set/$part.jsonl"
+    for records in records said; do
+        "$bin/ambit-infer" detect --model "$detector" "${schema[@]}" --relevance none --quiet "$set/$records.jsonl" -o "$set/detector-$records.jsonl"
+        "$bin/ambit-infer" tag --strategy heuristic "${schema[@]}" --quiet "$set/$records.jsonl" -o "$set/tagger-$records.jsonl"
+        for part in detector tagger; do
+            printf '\n%s, %s, %s\n' "$set" "$records" "$part"
+            "$bin/ambit-data" score --rule several --gold "$set/$records.jsonl" --pred "$set/$part-$records.jsonl"
+        done
     done
     for part in detector tagger both; do
         use=(--detector "$detector" --tagger heuristic)
         [ "$part" != detector ] || use=(--detector "$detector")
         [ "$part" != tagger ] || use=(--detector none --tagger heuristic)
-        "$bin/ambit-infer" ask --simulate --user-noise 0 "${use[@]}" "${schema[@]}" "$set/golds.jsonl" -o "$set/simulated-$part.jsonl" 2>"$set/simulated-$part.log"
-        printf '\n%s, dialogues about the elements of %s\n' "$set" "$part"
-        table "$set/simulated-$part.jsonl"
+        simulate "$set" "$part" "${use[@]}" --user-noise 0
     done
+    simulate "$set" "both, users who err in 5 %" --detector "$detector" --tagger heuristic --user-noise 0.05
+    simulate "$set" "both, users who do not know in 30 %" --detector "$detector" --tagger heuristic --user-noise 0 --user-unknown 0.3
 done
 
 # Candidates are the gold statements of a question, equally probable; a record with n ambiguities has 2^n.
 for n in 1 2 3; do
     awk -v n="$n" '{
-        gold = $0
+        head = gold = $0
         sub(/.*"gold":/, "", gold)
-        if (split(gold, one, /","/) == 2 ^ n) {
-            sub(/\}$/, "", gold)
-            sub(/"gold":.*/, "\"candidates\":" gold ",\"gold\":" gold "}")
-            print
-        }
+        sub(/\}$/, "", gold)
+        sub(/,"gold":.*/, "", head)
+        if (split(gold, one, /","/) == 2 ^ n)
+            printf "%s,\"candidates\":%s,\"gold\":%s}\n", head, gold, gold
     }' unseen/golds.jsonl >"candidates-$n.jsonl"
     [ -s "candidates-$n.jsonl" ] || continue
     "$bin/ambit-infer" clarify --candidates "candidates-$n.jsonl" --db unseen-rows --simulate --noise 0 --quiet -o "simulated-$n.jsonl"

@@ -28,7 +28,8 @@ struct several_run {
     struct edit_database d;
     char *source, *folder; /* the database with rows, and the folder for edited ones; NULL: no rows */
     int made, versions;
-    bool *used; /* [d.n_questions] the question has examples */
+    bool *used;      /* [d.n_questions] the question has examples */
+    struct rng says; /* of the hard negatives, on which contrast sets do not depend */
 };
 
 /* An edit, and the bytes of the question that mention its element. */
@@ -415,12 +416,49 @@ static void emit(struct several_run *r, const struct several_version *x, const s
     natural_add(r->n, r->split, &e);
 }
 
-/* Adds both examples of a version and hands its schema over. */
+/* The question with a modifier for each of its ambiguities, and the number of its statement; or NULL. */
+static const char *say_all(struct several_run *r, const struct several_cell *c, int *statement)
+{
+    const char *text = c->of->q->text;
+
+    *statement = 0;
+    for (int i = 0; i < c->n && text; i++) {
+        int which = (int)rng_below(&r->says, 2);
+        text = edit_say(&r->d, text, &r->d.edits[c->of->in[c->in[i]].edit], which);
+        *statement |= which << i;
+    }
+    return text;
+}
+
+/* Adds a hard negative: a question with all ambiguities gets a modifier for each. */
+static void emit_said(struct several_run *r, const struct several_version *x, const struct several_cell *c)
+{
+    int statement;
+    const char *text = c->n == c->of->n ? say_all(r, c, &statement) : NULL;
+
+    if (!text || !natural_claim(r->n, text, r->split))
+        return;
+    natural_add(r->n, r->split,
+                &(struct example){ .db_id = x->v.schema.db_id,
+                                   .source_db = r->d.schema->db_id,
+                                   .question = text,
+                                   .sql = { c->sql[statement] },
+                                   .n_sql = 1,
+                                   .slice = EXAMPLE_HARD_NEGATIVE,
+                                   .type = x->doubled[c->doubled[0]].type,
+                                   .ambiguities = "[]",
+                                   .source = r->c->name,
+                                   .reason = "modifiers said" });
+}
+
+/* Adds both examples of a version and its hard negatives, and hands its schema over. */
 static int emit_version(struct several_run *r, struct several_version *x, const struct several_cell *cells,
                         struct error *err)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         emit(r, x, &cells[i]);
+        emit_said(r, x, &cells[i]);
+    }
     if (schema_set_add(&r->n->out->schemas, &x->v.schema, err))
         return -1;
     x->v.schema = (struct schema){ 0 };
@@ -521,7 +559,7 @@ static int open_folder(struct several_run *r, struct error *err)
 
 int several_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
-    struct several_run r = { .n = n, .c = c };
+    struct several_run r = { .n = n, .c = c, .says = { .seed = n->options->seed } };
     int rc = open_folder(&r, err), all = 0;
 
     for (int i = 0; i < c->schemas.n && rc == 0; i++) {

@@ -9,8 +9,10 @@
  * Two questions of a database with as many edits form a contrast set on four schemas: with all edits of one question,
  * or with one of them. Edits that concern neither question fill up the number of doubled elements. Half of the
  * examples of each question and each schema are ambiguous, and the number of doubled elements does not reveal how
- * often. If the corpus has rows, the edited database is made: all statements must run, and each two of a question must
- * give different rows.
+ * often. A hard negative is a question with all its ambiguities, and with a modifier for each ("the list price").
+ *
+ * If the corpus has rows, the edited database is made: all statements must run, and each two of a question must give
+ * different rows.
  */
 #ifndef DATA_SYNTH_SEVERAL_H
 #define DATA_SYNTH_SEVERAL_H

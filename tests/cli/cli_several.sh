@@ -211,7 +211,7 @@ JSON
 several() { data natural corpus --several 10 --test-share 0.8 --valid-share 0 "$@"; }
 check "make questions" 0 "corpus: 2 questions with two or three" several -o made --materialise rows
 cp made/test.jsonl out.jsonl
-[ "$(grep -c '"ambiguities":\[\],' out.jsonl)" = 4 ] || complain "clear questions" "$(cat out.jsonl)"
+[ "$(grep -c '"reason":"no ambiguity"' out.jsonl)" = 4 ] || complain "clear questions" "$(cat out.jsonl)"
 [ "$(grep -c '"reason":"one ambiguity"' out.jsonl)" = 2 ] || complain "one ambiguity" "$(cat out.jsonl)"
 [ "$(grep -cE '"sql":\[("[^"]*",){3}"[^"]*"\].*"ambiguities":\[\{[^}]*\},\{[^}]*\}\].*"reason":"two ambiguities"' out.jsonl)" = 2 ] ||
     complain "two ambiguities" "$(cat out.jsonl)"

@@ -164,7 +164,7 @@ static void statements_follow_their_bits(void **state)
             check_list(e);
             for (int type = 0; type < ARRAY_LEN(names); type++)
                 types[type] += strstr(e->ambiguities, names[type]) != NULL;
-            by_number[count_ambiguities(e)]++;
+            by_number[count_ambiguities(e)] += e->slice == EXAMPLE_CONTRAST;
         }
         dataset_release(&d);
     }
@@ -189,7 +189,7 @@ static void labels_are_balanced(void **state)
     for (int i = 0; i < l->n; i++) {
         int of_question = 0, of_schema = 0;
         for (int j = 0; j < l->n; j++) {
-            const int value = l->items[j].ambiguous ? 1 : -1;
+            const int value = l->items[j].slice != EXAMPLE_CONTRAST ? 0 : l->items[j].ambiguous ? 1 : -1;
             of_question += strcmp(l->items[i].question, l->items[j].question) ? 0 : value;
             of_schema += strcmp(l->items[i].db_id, l->items[j].db_id) ? 0 : value;
         }
@@ -197,6 +197,69 @@ static void labels_are_balanced(void **state)
         assert_int_equal(of_schema, 0);
     }
     dataset_release(&d);
+    test_dir_remove(dir);
+}
+
+/* The ambiguous question on the schema of a hard negative. */
+static const struct example *question_of(const struct example_list *l, const struct example *said)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->items[i].ambiguous && strcmp(l->items[i].db_id, said->db_id) == 0)
+            return &l->items[i];
+    fail_msg("%s: no ambiguous question", said->db_id);
+    return NULL;
+}
+
+/* Counts the words of a name that the other one lacks and that stand in the text. */
+static int count_own_words(const char *text, const char *name, const char *other)
+{
+    char *copy = xstrdup(name), *rest = NULL;
+    int n = 0;
+
+    for (char *word = strtok_r(copy, "._", &rest); word; word = strtok_r(NULL, "._", &rest))
+        n += !strcasestr(other, word) && strcasestr(text, word);
+    free(copy);
+    return n;
+}
+
+/* The statement is one of the question's, and the words that were added are those of the alternatives that it uses. */
+static void check_said(const struct example *said, const struct example *q, int statements[SEVERAL_SQL], int *words)
+{
+    int k = 0;
+
+    assert_true(!said->ambiguous && said->n_sql == 1 && strcmp(said->ambiguities, "[]") == 0);
+    assert_true(q->n_further >= 1 && strcmp(said->question, q->question) != 0);
+    while (k < q->n_sql && strcmp(q->sql[k], said->sql[0]) != 0)
+        k++;
+    assert_true(k < q->n_sql);
+    statements[k]++;
+    for (int i = 0; i < count_ambiguities(q); i++) {
+        const char *used = alternative(q, i, k >> i & 1), *other = alternative(q, i, !(k >> i & 1));
+        int own = count_own_words(said->question, used, other); /* "net weight and gross price" has words of both */
+        assert_true(own >= count_own_words(said->question, other, used));
+        *words += own;
+    }
+}
+
+static void hard_negatives_say_their_statement(void **state)
+{
+    int statements[SEVERAL_SQL] = { 0 }, words = 0, n = 0;
+    char *dir = corpus_new(true);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct dataset d;
+        const struct example_list *l = make(&d, dir, NULL, seed);
+        for (int i = 0; i < l->n; i++)
+            if (l->items[i].slice == EXAMPLE_HARD_NEGATIVE) {
+                check_said(&l->items[i], question_of(l, &l->items[i]), statements, &words);
+                n++;
+            }
+        dataset_release(&d);
+    }
+    for (int k = 0; k < 4; k++)
+        assert_true(statements[k] > 0);
+    assert_true(n > 20 && words > n);
     test_dir_remove(dir);
 }
 
@@ -298,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statements_follow_their_bits),
         cmocka_unit_test(labels_are_balanced),
+        cmocka_unit_test(hard_negatives_say_their_statement),
         cmocka_unit_test(rows_of_all_statements_differ),
         cmocka_unit_test(seeds_repeat),
     };
