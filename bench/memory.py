@@ -14,7 +14,12 @@ type.  A database has one or two ambiguous questions; in several rounds the user
 The questions of a database form a stream in file order.  Statements are equally probable without the memory.  Where
 preferences change, each does so in the middle of its questions.
 
-usage: memory.py BIN_DIR SHARED_DATA [--out DIR] [--records N]
+With --adapt: does `ambit-train adapt` learn from a memory?  CONTRAST is the output of `ambit-data contrast --seed 1`;
+the detector has not seen the databases of its test split.  A schema gets both new names of half of AmbiQT's columns.
+The first half of a database's questions teaches a memory; `memory --labels` and `adapt` make an adapter of it.  The
+second half is scored: questions about a column with two names are ambiguous, the others are clear.
+
+usage: memory.py BIN_DIR SHARED_DATA [--out DIR] [--records N] [--adapt CONTRAST]
 """
 import argparse
 import hashlib
@@ -23,6 +28,7 @@ import lzma
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -33,6 +39,7 @@ p.add_argument("bin")
 p.add_argument("data")
 p.add_argument("--out", default=work, help="folder for records, memories and dialogues")
 p.add_argument("--records", type=int, default=3000, help="number of questions with marked words")
+p.add_argument("--adapt", help="folder of contrast sets: measure an adapter that a memory has taught instead")
 a = p.parse_args()
 os.makedirs(a.out, exist_ok=True)
 
@@ -49,7 +56,7 @@ def find_words(question, name):
     return None
 
 
-def read_questions():
+def read_questions(limit, databases=None):
     """The questions with one ambiguous column: (id, record, table, old name, new names, place of the words)."""
     questions = []
     with lzma.open(os.path.join(a.data, "ambiqt", "col-synonyms.train.jsonl.xz"), "rt") as f:
@@ -57,7 +64,7 @@ def read_questions():
             r = json.loads(line)
             maps = [(t, c, new) for t, columns in r["extra_map"].items() for c, new in columns.items()]
             place = find_words(r["question"], maps[0][1]) if len(maps) == 1 else None
-            if place and len(questions) < a.records:
+            if place and len(questions) < limit and (not databases or r["db_id"] in databases):
                 questions.append((i, r, *maps[0], place))
     return questions
 
@@ -188,7 +195,98 @@ def print_rows(name, preference, noise, records, *source):
             print("(%d records or golds failed)" % failed)
 
 
-questions = read_questions()
+def path(name):
+    return os.path.join(a.out, name)
+
+
+def run(*command):
+    """Runs a program and returns its output."""
+    r = subprocess.run([os.path.join(a.bin, command[0]), *command[1:]], capture_output=True, text=True)
+    if r.returncode not in (0, 7):
+        sys.exit(" ".join(command) + "\n" + r.stderr)
+    return r.stdout
+
+
+def with_new_names(schema, names):
+    """The schema with both new names of the columns of names {(table, column): names}, in lower case."""
+    tables = [t.lower() for t in schema["table_names_original"]]
+    columns, types, place = [], [], {}
+    for i, (table, name) in enumerate(schema["column_names_original"]):
+        place[i] = len(columns)
+        for new in names.get((tables[table] if table >= 0 else "", name.lower()), [name]):
+            columns.append([table, new])
+            types.append(schema["column_types"][i])
+    keys = [[place[k] for k in key] if isinstance(key, list) else place[key] for key in schema["primary_keys"]]
+    return {**schema, "column_names_original": columns, "column_types": types, "primary_keys": keys,
+            "column_names": [[t, name.replace("_", " ").lower()] for t, name in columns],
+            "foreign_keys": [[place[k] for k in key] for key in schema["foreign_keys"]]}
+
+
+def has_two_names(q):
+    key = "%s.%s.%s" % (q[1]["db_id"], q[2], q[3])
+    return hashlib.sha256(key.encode()).digest()[1] % 2
+
+
+def teach(questions):
+    """Writes a memory of the answers about these questions; the labels made of it; their number."""
+    with open(path("teach.jsonl"), "w") as f:
+        for i, r, table, column, new, (start, end) in questions:
+            queries = [r["query1"], r["query2"]]
+            names = [{"concept": "%s.%s" % (table, n), "type": "column"} for n in new]
+            f.write(json.dumps({"id": i, "db_id": r["db_id"], "question": r["question"],
+                                "candidates": [{"sql": q, "p": .5} for q in queries],
+                                "gold": [queries[prefers(r["db_id"], table, column, 0)]],
+                                "spans": [{"start": start, "end": end, "label": "AMB", "alternatives": names}]}) + "\n")
+    if os.path.exists(path("taught.memory")):
+        os.remove(path("taught.memory"))
+    run("ambit-infer", "clarify", "--simulate", "--candidates", path("teach.jsonl"), "--schema", path("schema.json"),
+        "--memory", path("taught.memory"), "-o", path("teach.dialogues.jsonl"))
+    if not os.path.exists(path("taught.memory")):
+        return 0
+    run("ambit-data", "memory", path("taught.memory"), "--schema", path("schema.json"), "--labels", path("labels.jsonl"))
+    labels = [json.loads(line)["ambiguous"] for line in open(path("labels.jsonl"))]
+    return len(labels) if len(labels) >= 4 and len(set(labels)) == 2 else 0
+
+
+def adapt(db, questions, schema):
+    """(AP, Brier) of the detector and of the adapted one, on the second half of a database's questions; or None."""
+    half = len(questions) // 2
+    names = {(q[2].lower(), q[3].lower()): q[4] for q in reversed(questions) if has_two_names(q)}
+    later = {q[1]["question"]: bool(has_two_names(q)) for q in questions[half:]}
+    if min(sum(later.values()), len(later) - sum(later.values())) < 5:
+        return None
+    json.dump([with_new_names(schema, names)], open(path("schema.json"), "w"))
+    labels = teach([q for q in questions[:half] if has_two_names(q)])
+    if not labels:
+        return None
+    with open(path("queries.jsonl"), "w") as f:
+        f.writelines(json.dumps({"id": "q%d" % i, "db_id": db, "question": text, "ambiguous": ambiguous}) + "\n"
+                     for i, (text, ambiguous) in enumerate(later.items()))
+    shutil.rmtree(path("adapter"), ignore_errors=True)
+    told = run("ambit-train", "adapt", "--support", path("labels.jsonl"), "--queries", path("queries.jsonl"), "--schema",
+               path("schema.json"), "--device", "cpu", "-o", path("adapter"))
+    found = [[float(x) for x in re.search(r"^%s .* AP ([\d.]+) .*Brier ([\d.]+)" % name, told, re.M).groups()]
+             for name in ("base", "adapted")]
+    print("| %s | %d | %d | %s |" % (db, labels, len(later), " | ".join("%.3f, %.3f" % tuple(x) for x in found)), flush=True)
+    return found
+
+
+def adapt_all():
+    unseen = {json.loads(line)["source_db"] for line in open(os.path.join(a.adapt, "test.jsonl"))}
+    schemas = {s["db_id"]: s for s in json.load(open(os.path.join(a.data, "spider", "tables.json")))}
+    questions = read_questions(sys.maxsize, unseen)
+    print("| database | labels | questions | AP, Brier | adapted |\n|---|---|---|---|---|")
+    found = [adapt(db, [q for q in questions if q[1]["db_id"] == db], schemas[db]) for db in sorted(unseen)]
+    for part, name in enumerate(("AP", "Brier")):
+        by = {i: [(x[0][part], x[1][part], x[1][part] - x[0][part])] for i, x in enumerate(found) if x}
+        print("%s, %d databases: %.3f, adapted %.3f, difference %s" % (
+            name, len(by), mean(by, by, 0), mean(by, by, 1), interval(by, 2)))
+
+
+if a.adapt:
+    adapt_all()
+    sys.exit()
+questions = read_questions(a.records)
 records = os.path.join(a.out, "memory.records.jsonl")
 print("%d questions of %d databases of AmbiQT" % (len(questions), len({q[1]["db_id"] for q in questions})))
 print("| data | dialogues of databases | preference | user errors | memory | questions a record | accuracy | "
