@@ -5,6 +5,7 @@
 #include "data/base/table_writer.h"
 #include "data/base/visible.h"
 #include "data/span/problem.h"
+#include "data/span/triage_words.h"
 
 #include <limits.h>
 #include <math.h>
@@ -309,12 +310,53 @@ static json_t *heat_json(const struct tag_answer *a)
     return all;
 }
 
+/* Unanswerable words decide, because an answer of the user about the other words would not help. */
+static enum triage_class class_of(const struct tag_answer *a)
+{
+    enum triage_class class = TRIAGE_ANSWERABLE;
+
+    for (int i = 0; i < a->n_spans; i++) {
+        if (a->spans[i].label == SPAN_UNK)
+            return TRIAGE_UNANSWERABLE;
+        if (a->spans[i].label == SPAN_AMB)
+            class = TRIAGE_AMBIGUOUS;
+    }
+    return class;
+}
+
+static json_t *responsible_json(const struct tag_question *q, const struct tag_span *s)
+{
+    static const enum triage_reason reasons[PROBLEM_CATEGORIES] = {
+        [PROBLEM_COLUMN_AMBIGUITY] = REASON_SHARED,    [PROBLEM_VALUE_AMBIGUITY] = REASON_SHARED,
+        [PROBLEM_COLUMN_UNANSWERABLE] = REASON_COLUMN, [PROBLEM_VALUE_UNANSWERABLE] = REASON_VALUE,
+        [PROBLEM_CALCULATION] = REASON_KNOWLEDGE,      [PROBLEM_OUT_OF_SCOPE] = REASON_REQUEST,
+    };
+    const char *word = text_from_letter(q->question, s->start);
+    size_t n = (size_t)(text_from_letter(word, s->end - s->start) - word);
+
+    return json_pack("{s:o, s:i, s:i, s:s}", "text", json_stringn(word, n), "start", s->start, "end", s->end, "reason",
+                     triage_reason_name(reasons[category_of(q, s)]));
+}
+
+/* The class in the form of the detector's head, without probabilities. */
+static json_t *triage_json(const struct tag_question *q, const struct tag_answer *a, const char *sentence)
+{
+    enum triage_class class = class_of(a);
+    enum span_label label = class == TRIAGE_UNANSWERABLE ? SPAN_UNK : SPAN_AMB;
+    json_t *words = json_array();
+
+    for (int i = 0; i < a->n_spans; i++)
+        if (a->spans[i].label == label)
+            json_array_append_new(words, responsible_json(q, &a->spans[i]));
+    return json_pack("{s:s, s:o, s:s}", "class", triage_class_name(class), "words", words, "sentence", sentence);
+}
+
 json_t *tag_json(const json_t *id, const char *db_id, const struct tag_question *q, const struct tag_answer *a)
 {
     char *sentence = tag_sentence(q, a);
-    json_t *o = json_pack("{s:O*, s:s*, s:s, s:o, s:f, s:o, s:s, s:o*}", "id", id, "db_id", db_id, "question",
+    json_t *o = json_pack("{s:O*, s:s*, s:s, s:o, s:f, s:o, s:s, s:o, s:o*}", "id", id, "db_id", db_id, "question",
                           q->question, "status", status_json(a), "problem", problem_of(a), "spans", spans_json(q, a),
-                          "sentence", sentence, "heat", heat_json(a));
+                          "sentence", sentence, "triage", triage_json(q, a, sentence), "heat", heat_json(a));
     free(sentence);
     return o;
 }

@@ -289,14 +289,14 @@ static json_t *some_fields(const json_t *from, const char *const *fields, int n)
 
 static json_t *prediction_part(const json_t *prediction, bool relevance)
 {
-    static const char *const fields[] = { "score",  "ambiguous",    "type",     "alternatives", "ambiguities",
-                                          "triage", "question_cut", "sentence", "relevance" };
+    static const char *const fields[] = { "triage",      "score",        "ambiguous", "type",     "alternatives",
+                                          "ambiguities", "question_cut", "sentence",  "relevance" };
     return prediction ? some_fields(prediction, fields, ARRAY_LEN(fields) - !relevance) : json_null();
 }
 
 static json_t *marked_part(const json_t *marked)
 {
-    static const char *const fields[] = { "status", "problem", "spans", "sentence" };
+    static const char *const fields[] = { "status", "problem", "spans", "sentence", "triage" };
     return marked ? some_fields(marked, fields, ARRAY_LEN(fields)) : json_null();
 }
 

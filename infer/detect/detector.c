@@ -306,10 +306,10 @@ json_t *prediction_json(const struct prediction *f, int relevance)
     json_t *alternatives =
         f->named ? json_pack("[s, s]", f->pairs[0].alternatives[0], f->pairs[0].alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:o*, s:s, s:o*}", "id", f->id,
-                          "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score",
-                          f->score, "ambiguous", f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives",
-                          alternatives, "ambiguities", pairs_json(f, &text), "triage", triage_json(f, &text),
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:s, s:o*}", "id", f->id,
+                          "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "triage",
+                          triage_json(f, &text), "score", f->score, "ambiguous", f->ambiguous, "status", f->status,
+                          "type", kind_of(f), "alternatives", alternatives, "ambiguities", pairs_json(f, &text),
                           "sentence", sentence, "relevance", relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
     return o;

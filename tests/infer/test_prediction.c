@@ -100,12 +100,12 @@ static void test_class(void **state)
     char *text = json_dumps(o, JSON_COMPACT);
     assert_string_equal(
         text,
-        "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"score\":0.25,\"ambiguous\":false,\"type\":null,"
-        "\"alternatives\":[],\"ambiguities\":[],\"triage\":{\"class\":\"unanswerable\",\"classes\":{\"answerable\":0.0,"
-        "\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\",\"start\":0,"
-        "\"end\":3,\"reason\":\"knowledge\"}],\"sentence\":\"The database seems to have no answer to this question. It "
-        "asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"},\"sentence\":\"The database seems to have no "
-        "answer to this question. It asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"}");
+        "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"triage\":{\"class\":\"unanswerable\",\"classes\":{"
+        "\"answerable\":0.0,\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\","
+        "\"start\":0,\"end\":3,\"reason\":\"knowledge\"}],\"sentence\":\"The database seems to have no answer to this "
+        "question. It asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"},\"score\":0.25,\"ambiguous\":false,"
+        "\"type\":null,\"alternatives\":[],\"ambiguities\":[],\"sentence\":\"The database seems to have no answer to this "
+        "question. It asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"}");
     free(text);
     json_decref(o);
     f.ambiguous = true;
