@@ -13,7 +13,7 @@ run 0 train inspect "$own"
 grep -q 'every checksum holds' shown || complain inspect "does not say that every checksum holds"
 grep -q '"weights": "int8"' shown || complain inspect "does not say that weights are in int8"
 cmp -s "$own/ambit.h5" "$bin/../share/ambit/detector/ambit.h5" || complain "$bin/../share/ambit/detector" "is not the folder models/detector"
-for file in ambit.h5 tokenizer.json tokenizer_config.json special_tokens_map.json; do
+for file in ambit.h5 triage.json tokenizer.json tokenizer_config.json special_tokens_map.json; do
     grep -q "^$(sha256sum <"$own/$file" | cut -d' ' -f1)  $file$" "$own/README.md" || complain README.md "does not have the checksum of $file"
 done
 
@@ -27,6 +27,13 @@ run 0 infer detect --db shop.sqlite --device cpu questions.jsonl -o found.jsonl
 grep -q '"id":"two",.*"ambiguous":true,.*"alternatives":\["purchase.billing_address","purchase.shipping_address"\]' found.jsonl ||
     complain detect "does not find the two addresses: $(head -c 700 found.jsonl)"
 grep -q '"id":"one",.*"ambiguous":false' found.jsonl || complain detect "flags a plain question: $(tail -n 1 found.jsonl | head -c 500)"
+
+# --- small talk is refused, a plain question is not; each has one sentence
+printf '{"id":"%s","db_id":"shop","question":"%s"}\n' thanks "Thanks a lot, bye!" plain "Show the email of each customer." >classes.jsonl
+run 0 infer detect --db shop.sqlite --device cpu classes.jsonl -o classes.found.jsonl
+grep -q '"id":"thanks".*"class":"improper".*"sentence":"This seems to be no question about the database. It contains \\"Thanks\\", \\"bye\\"' classes.found.jsonl ||
+    complain detect "does not refuse small talk: $(head -n 1 classes.found.jsonl)"
+grep -q '"id":"plain".*"class":"answerable"' classes.found.jsonl || complain detect "refuses a plain question: $(tail -n 1 classes.found.jsonl)"
 
 # --- every command uses it
 run 0 infer detect --model "$own" --db shop.sqlite --device cpu questions.jsonl -o named.jsonl
