@@ -392,6 +392,124 @@ static void test_what_int8_cannot_hold(void **state)
     model_close(&a);
 }
 
+/* ---- the mean of several files ---- */
+
+/* Returns element i of the matrix in file k, with numbers that f32 holds exactly, and so their means of 2 and 4. */
+static float exact(int k, int i)
+{
+    return (float)((i * 37 + k * 101) % 512 - 256) / 64;
+}
+
+/* Saves a model of exact() into a folder of its own and opens the file. */
+static void open_exact(struct hdf5_reader *r, int k, enum weights_type form)
+{
+    static float values[ROWS * COLUMNS];
+    char sub[300];
+    struct model m;
+    struct error err = { 0 };
+
+    wide_open(&m, F32);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = exact(k, i);
+    param_upload(&m.params.list[0], &m.device, values);
+    param_upload(&m.params.list[1], &m.device, (float[]){ (float)k, 2, 3, 4, 5, 6, 7, 8, (float)(k * k) });
+    snprintf(sub, sizeof sub, "%s/%d", dir, k);
+    assert_int_equal(mkdir(sub, 0777), 0);
+    struct checkpoint c = { .params = &m.params, .device = &m.device, .meta = json_object(), .weights = form };
+    if (checkpoint_save(sub, &c, &err) || checkpoint_open(r, sub, &err))
+        fail_msg("%s", err.text);
+    json_decref(c.meta);
+    model_close(&m);
+}
+
+/* The mean of n files in f32 is exact. In int8 it is within half a scale of the mean of the dequantised matrices. */
+static void check_mean(struct model *m, const struct hdf5_reader *files, int n, enum weights_type form, float most)
+{
+    static float found[ROWS * COLUMNS];
+    float bias[9], squares = 0;
+    struct error err = { 0 };
+    struct checkpoint c = { .params = &m->params, .device = &m->device, .meta = json_object(), .weights = form };
+
+    if (checkpoint_copy(dir, &c, files, n, &err) || load(m, dir, 0, &err))
+        fail_msg("%s", err.text);
+    json_decref(c.meta);
+    param_download(&m->params.list[0], &m->device, found);
+    param_download(&m->params.list[1], &m->device, bias);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++)
+            sum += exact(k, i);
+        if (!(fabsf(found[i] - sum / (float)n) <= most))
+            fail_msg("%d files, number %d: expected %g, got %g", n, i, (double)(sum / (float)n), (double)found[i]);
+    }
+    for (int k = 0; k < n; k++)
+        squares += (float)(k * k);
+    assert_true(bias[0] == (float)(n - 1) / 2 && bias[1] == 2 && bias[8] == squares / (float)n);
+}
+
+static void test_mean(void **state)
+{
+    struct hdf5_reader files[4];
+    struct model m;
+    (void)state;
+
+    for (int k = 0; k < 4; k++)
+        open_exact(&files[k], k, WEIGHTS_F32);
+    wide_open(&m, F32);
+    check_mean(&m, files, 1, WEIGHTS_F32, 0);
+    check_mean(&m, files, 2, WEIGHTS_F32, 0);
+    check_mean(&m, files, 4, WEIGHTS_F32, 0);
+    check_mean(&m, files, 4, WEIGHTS_INT8, 4.0f / 127 * 0.5001f);
+    model_close(&m);
+    for (int k = 0; k < 4; k++)
+        hdf5_close(&files[k]);
+}
+
+/* Files in int8 are added after each has been multiplied by its own scales. */
+static void test_mean_of_int8(void **state)
+{
+    struct hdf5_reader files[2];
+    struct model m;
+    (void)state;
+
+    for (int k = 0; k < 2; k++)
+        open_exact(&files[k], k, WEIGHTS_INT8);
+    wide_open(&m, F32);
+    check_mean(&m, files, 2, WEIGHTS_F32, 4.0f / 127 * 0.5001f);
+    model_close(&m);
+    for (int k = 0; k < 2; k++)
+        hdf5_close(&files[k]);
+}
+
+/* A second file without a parameter is refused by name, and no file is written. */
+static void test_mean_of_other_parameters(void **state)
+{
+    struct hdf5_reader files[2];
+    struct model m, other;
+    struct error err = { 0 };
+    char sub[300];
+    (void)state;
+
+    open_exact(&files[0], 0, WEIGHTS_F32);
+    model_open(&other, OPTIMIZER_ADAMW, 3, false);
+    fill(&other, 1);
+    snprintf(sub, sizeof sub, "%s/other", dir);
+    assert_int_equal(mkdir(sub, 0777), 0);
+    save(&other, sub);
+    assert_int_equal(checkpoint_open(&files[1], sub, &err), 0);
+    wide_open(&m, F32);
+    struct checkpoint c = { .params = &m.params, .device = &m.device, .meta = json_object() };
+    assert_int_equal(checkpoint_copy(dir, &c, files, 2, &err), -1);
+    assert_non_null(strstr(err.text, "/other/ambit.h5: 2 missing (param/wide, param/bias)"));
+    snprintf(sub, sizeof sub, "%s/ambit.h5", dir);
+    assert_int_equal(access(sub, F_OK), -1);
+    json_decref(c.meta);
+    model_close(&m);
+    model_close(&other);
+    hdf5_close(&files[0]);
+    hdf5_close(&files[1]);
+}
+
 /* A forged file: an int8 matrix of any shape with any scales, and the vector of wide_open. */
 static void forge(const struct hdf5_tensor *wide, const struct hdf5_tensor *scale, float one)
 {
@@ -614,6 +732,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shorter_forms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_int8_into_bf16, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_int8_cannot_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mean, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mean_of_int8, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mean_of_other_parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_scales, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open_finds, setup, teardown),
