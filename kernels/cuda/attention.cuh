@@ -70,7 +70,6 @@ __device__ inline struct attention_task attention_task_of(const attention_args<T
 }
 
 /* The cell of the bias table for a key `ahead` places behind its query (negative: before it). */
-/* The biases of one head, or NULL. */
 template <typename T>
 __device__ inline int bias_cell(const attention_args<T> &a, int ahead)
 {
@@ -84,6 +83,7 @@ __device__ inline float score_of(float dot, const attention_args<T> &a, const fl
     return a.scale * dot + (bias ? bias[bias_cell(a, ahead)] : 0.0f);
 }
 
+/* The biases of one head, or NULL. */
 template <typename T>
 __device__ inline const float *bias_of(const attention_args<T> &a, int head)
 {

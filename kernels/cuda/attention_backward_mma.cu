@@ -13,7 +13,6 @@
  * A warp holds M times 16 keys, a block KEYS of them.  Queries pass in tiles of QUERIES, STAGES of them in shared
  * memory. dk and dv of COLUMNS columns fit into registers; wider heads are computed in slices of columns.
  */
-/* Shared memory of a block. */
 template <int D>
 struct backward_shape {
     static constexpr int M = 1, COLUMNS = D == 256 ? 64 : D, SLICES = D / COLUMNS;
@@ -22,6 +21,7 @@ struct backward_shape {
                          STAGES = D == 256 ? 1 : 2;
 };
 
+/* Shared memory of a block. */
 template <int D>
 struct alignas(16) backward_tiles {
     static constexpr int KEYS = backward_shape<D>::KEYS, QUERIES = backward_shape<D>::QUERIES;

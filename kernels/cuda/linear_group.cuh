@@ -140,8 +140,6 @@ __device__ inline float square_factor(const float *part, int64_t k, float eps)
 }
 
 /* Returns the number at row, col, from its sum over k and the norm's factor. */
-/* The gated linear unit: gate(gate) up, with GELU or SiLU. */
-/* Stores a number of y, or adds it to y. */
 template <typename T>
 __device__ inline float finished(const product_view<T> &p, float sum, float rstd, int64_t row, int64_t col)
 {
@@ -149,12 +147,14 @@ __device__ inline float finished(const product_view<T> &p, float sum, float rstd
     return p.addend ? v + p.addend[row * p.cols + col] : v;
 }
 
+/* The gated linear unit: gate(gate) up, with GELU or SiLU. */
 template <typename T>
 __device__ inline float gated(const group_view<T> &a, float gate, float up)
 {
     return (a.gate == GATE_GELU ? activate(gate, ACT_GELU_TANH) : gate * sigmoid(gate)) * up;
 }
 
+/* Stores a number of y, or adds it to y. */
 template <typename T>
 __device__ inline void put_number(const product_view<T> &p, int64_t row, int64_t col, float v)
 {

@@ -40,7 +40,6 @@ struct few_sums {
 };
 
 /* Memory of one warp: the ring during the product, its sums after it. */
-/* Shared memory of a block; x has two phases, one in use and one on its way. */
 template <int ROWS, int TILES>
 union few_warp {
     few_window ring[few_shape<ROWS, TILES>::STAGES];
@@ -51,6 +50,7 @@ union few_warp {
 template <int ROWS, int TILES>
 using few_phase = bf16[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP];
 
+/* Shared memory of a block; x has two phases, one in use and one on its way. */
 template <int ROWS, int TILES>
 struct alignas(16) few_memory {
     few_warp<ROWS, TILES> warp[few_shape<ROWS, TILES>::WARPS];

@@ -25,13 +25,13 @@ struct alignas(16) tile_stage {
 };
 
 /* Sums that a thread passes to the thread at the same place of the other chain, and the totals of put_each. */
-/* The exchange begins when all stages have been used. */
 template <int N>
 struct tile_exchange {
     float4 at[M * N / 2][THREADS];
     float total[2 * M * N][THREADS];
 };
 
+/* The exchange begins when all stages have been used. */
 template <int N>
 union tile_memory {
     tile_stage<N> stage[STAGES];
@@ -391,7 +391,6 @@ __device__ inline void put_gated(const group_view<bf16> &a, const product_view<b
 
 /* The same number by number, for rows that are not whole packs and for rare combinations.  The totals go through shared
  * memory, because registers cannot be indexed in a rolled loop. */
-/* Chooses the way in which the tile is stored. */
 template <int N>
 __device__ inline void put_each(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
                                 tile_exchange<N> &exchange, const tile_place &first)
@@ -414,6 +413,7 @@ __device__ inline void put_each(const group_view<bf16> &a, const product_view<bf
     }
 }
 
+/* Chooses the way in which the tile is stored. */
 template <int N>
 __device__ inline void put_tile(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
                                 tile_exchange<N> &exchange, const tile_place &first)

@@ -210,6 +210,7 @@ __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
  * At least one block of a kernel of LAUNCH_EARLY waits, so that the end of a kernel is the end of all kernels before
  * it.
  */
+
 /* Allows the next kernel of LAUNCH_EARLY to start. */
 __device__ inline void dependents_launch()
 {

@@ -95,13 +95,13 @@ static void linear(const struct op_test *t, double *const *x, double *y)
         y[i] = reference_activation(y[i], act);
 }
 
-/* Bit 0 of the variant transposes a, bit 1 b. */
 /* Terms of a sum; of many the last part, where they are cut into parts, is a single one. */
 static int64_t matmul_terms(const struct op_test *t)
 {
     return t->cols > 1000 ? 1153 : t->cols;
 }
 
+/* Bit 0 of the variant transposes a, bit 1 b. */
 static void matmul_setup(struct op_test *t)
 {
     int64_t n = t->rows % 2 ? 31 : 16, terms = matmul_terms(t);
