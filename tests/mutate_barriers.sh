@@ -307,7 +307,13 @@ if [ $# -eq 0 ]; then
     mapfile -t files < <(find kernels/cuda -name '*.cu*' -printf '%f\n' | sort |
         grep -vE '^(driver|library_attention|library_matmul|kernels)\.cu$|^(ptx|state)\.cuh$')
 fi
-for file in "${files[@]}"; do break_all "$file"; done
+for file in "${files[@]}"; do
+    if tests_of "$file" | grep -q ' cuda ' && [ ! -e "$release/lib/fake_cuda/libambit_cuda.so" ]; then
+        echo "$file: expected $release/lib/fake_cuda/libambit_cuda.so for its test; build the target fake_cuda" >&2
+        exit 2
+    fi
+    break_all "$file"
+done
 for build in "$release" "$tsan" "$asan"; do
     [ -e "$build/lib/ambit/libambit_simt.so" ] && build "$build"
 done
