@@ -1,5 +1,5 @@
 /* The prompt about candidates that return different rows, the model's answers, and their effect on the choice. */
-#include "tests/support/sql_world.h"
+#include "tests/support/exec_world.h"
 #include "tests/support/support.h"
 
 #include "infer/clarify/choice_judge.h"
@@ -10,29 +10,13 @@
 
 enum { GROUPS = 6 };
 
-struct world {
-    struct sql_world sql;
-    struct exec_db *db;
-};
-
 static int set_up(void **state)
 {
     static const char script[] =
         "CREATE TABLE singer (name TEXT, age INT, note TEXT);"
         "INSERT INTO singer VALUES ('Ida', 30, NULL), ('Ole', 40, 'x'), ('Ann', 22, 'Answer \"A\".'),"
         " ('Per', 51, 'y'), ('Siv', 60, 'z'), ('Ulf', 70, x'00ff');";
-    struct error err;
-    int rc = sql_world_set_up(state, sizeof(struct world), script);
-    struct world *w = *state;
-
-    w->db = exec_open_script(script, &exec_limits_default, &err);
-    return rc || !w->db;
-}
-
-static int tear_down(void **state)
-{
-    exec_close(((struct world *)*state)->db);
-    return sql_world_tear_down(state);
+    return exec_world_set_up(state, sizeof(struct exec_world), script);
 }
 
 /* Groups of statements, up to the first NULL. */
@@ -42,7 +26,7 @@ struct case_groups {
     int n;
 };
 
-static void open_groups(struct case_groups *c, struct world *w, const char *const *sql)
+static void open_groups(struct case_groups *c, struct exec_world *w, const char *const *sql)
 {
     *c = (struct case_groups){ 0 };
     for (; c->n < GROUPS && sql[c->n]; c->n++) {
@@ -59,7 +43,7 @@ static void close_groups(struct case_groups *c)
         exec_result_release(&c->results[i]);
 }
 
-static void check_prompt(struct world *w, const char *const *sql, const char *const *parts, const char *absent)
+static void check_prompt(struct exec_world *w, const char *const *sql, const char *const *parts, const char *absent)
 {
     const int shown[GROUPS] = { 0, 1, 2, 3, 4, 5 };
     struct case_groups c;
@@ -181,7 +165,7 @@ static int complete(void *self, json_t *const *prompts, int64_t n, char **texts,
 }
 
 /* Judges statements, of which the first is the most probable.  Returns the judgement, a new reference. */
-static json_t *judge(struct auto_choice *choice, struct world *w, const char *const *sql, struct model_memo *memo,
+static json_t *judge(struct auto_choice *choice, struct exec_world *w, const char *const *sql, struct model_memo *memo,
                      int rc)
 {
     const struct auto_question q = { "Who is old?", w->sql.schemas.schemas, w->db, &w->sql.arena };
@@ -292,13 +276,13 @@ static void test_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_prompts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_compared_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_prompts, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_compared_rows, set_up, exec_world_tear_down),
         cmocka_unit_test(test_answers),
-        cmocka_unit_test_setup_teardown(test_judgement, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_answers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_judgement, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_shown, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_other_answers, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_failures, set_up, exec_world_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The choice among candidates without a user: each feature, known right choices, and hostile input. */
-#include "tests/support/sql_world.h"
+#include "tests/support/exec_world.h"
 #include "tests/support/support.h"
 
 #include "data/clarify/auto_choice.h"
@@ -9,11 +9,6 @@
 #include <string.h>
 
 enum { GROUPS = 3 };
-
-struct world {
-    struct sql_world sql;
-    struct exec_db *db;
-};
 
 static int set_up(void **state)
 {
@@ -25,22 +20,11 @@ static int set_up(void **state)
         " (3, 'Ann', 'Norway', 22, 'Peru');"
         "INSERT INTO song VALUES (11, 'Rain', 1, 5, 180, '2018-05-01'), (12, 'Sun', 2, 7, 200, '2019-02-11'),"
         " (13, 'Fog', 1, 9, 95, '2019-12-30');";
-    struct error err;
-    int rc = sql_world_set_up(state, sizeof(struct world), script);
-    struct world *w = *state;
-
-    w->db = exec_open_script(script, &exec_limits_default, &err);
-    return rc || !w->db;
-}
-
-static int tear_down(void **state)
-{
-    exec_close(((struct world *)*state)->db);
-    return sql_world_tear_down(state);
+    return exec_world_set_up(state, sizeof(struct exec_world), script);
 }
 
 /* Makes the choice among statements [GROUPS], of which the last may be NULL, with equal votes. */
-static void make(struct auto_choice *c, struct world *w, const char *question, const char *const *sql)
+static void make(struct auto_choice *c, struct exec_world *w, const char *question, const char *const *sql)
 {
     const struct auto_question q = { question, w->sql.schemas.schemas, w->db, &w->sql.arena };
     struct auto_group groups[GROUPS] = { 0 };
@@ -237,10 +221,10 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_features, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_known_choices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_features, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_known_choices, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_one_group, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_hostile, set_up, exec_world_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Times and units that a question says, and the columns that hold them, with a database and without one. */
-#include "tests/support/sql_world.h"
+#include "tests/support/exec_world.h"
 #include "tests/support/support.h"
 
 #include "data/clarify/column_fit.h"
 
 #include <string.h>
-
-struct world {
-    struct sql_world sql;
-    struct exec_db *db;
-};
 
 static int set_up(void **state)
 {
@@ -19,18 +14,7 @@ static int set_up(void **state)
         "INSERT INTO parcel VALUES (5, 2001, '2018-05-01', '3 May 2018', NULL, 1999, '2018x', 7, '2018', NULL),"
         " (7, 2002, 'never', '1/2/2019', NULL, 2003, '2019', 8, '2019', NULL),"
         " (9, 2003, '2019-05-01 10:00', 'later', NULL, 'unknown', '2020', 9, '2020', NULL);";
-    struct error err;
-    int rc = sql_world_set_up(state, sizeof(struct world), script);
-    struct world *w = *state;
-
-    w->db = exec_open_script(script, &exec_limits_default, &err);
-    return rc || !w->db;
-}
-
-static int tear_down(void **state)
-{
-    exec_close(((struct world *)*state)->db);
-    return sql_world_tear_down(state);
+    return exec_world_set_up(state, sizeof(struct exec_world), script);
 }
 
 static void test_times_of_questions(void **state)
@@ -116,7 +100,7 @@ static void test_times_of_columns(void **state)
                   { "opened", true, false },  { "born", true, true },       { "founding_year", true, true },
                   { "code", false, false },   { "year_code", false, true }, { "season", true, true },
                   { "empty", false, false } };
-    struct world *w = *state;
+    struct exec_world *w = *state;
     const struct schema *s = w->sql.schemas.schemas;
     struct column_fit f;
 
@@ -135,7 +119,7 @@ static void test_times_of_columns(void **state)
 
 static void test_units_of_columns(void **state)
 {
-    struct world *w = *state;
+    struct exec_world *w = *state;
     const struct schema *s = w->sql.schemas.schemas;
     struct fit_question q;
     struct column_fit f;
@@ -155,8 +139,8 @@ int main(void)
         cmocka_unit_test(test_times_of_questions),
         cmocka_unit_test(test_units_of_questions),
         cmocka_unit_test(test_many_numbers),
-        cmocka_unit_test_setup_teardown(test_times_of_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_of_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_times_of_columns, set_up, exec_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_units_of_columns, set_up, exec_world_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

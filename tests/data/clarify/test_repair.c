@@ -1,5 +1,5 @@
 /* Repairs of statements: each kind of fault, statements that need none, and those that stay as they are. */
-#include "tests/support/sql_world.h"
+#include "tests/support/exec_world.h"
 #include "tests/support/support.h"
 
 #include "data/clarify/repair.h"
@@ -8,8 +8,7 @@
 #include <string.h>
 
 struct world {
-    struct sql_world sql;
-    struct exec_db *db;
+    struct exec_world exec;
     struct strings words;
 };
 
@@ -22,27 +21,20 @@ static int set_up(void **state)
         "CREATE TABLE prize (prize_id INTEGER PRIMARY KEY, trophy TEXT);"
         "INSERT INTO singer VALUES (1, 'Ida Holm', 'France', 30), (2, 'O''Hara', 'Norway', 40), (3, 'Ann', 'Norway', 22);"
         "INSERT INTO song VALUES (11, 'Rain', 1, 5), (12, 'Sun', 2, 7), (13, 'Fog', 1, 9);";
-    struct error err;
-    int rc = sql_world_set_up(state, sizeof(struct world), script);
-    struct world *w = *state;
-
-    w->db = exec_open_script(script, &exec_limits_default, &err);
-    return rc || !w->db;
+    return exec_world_set_up(state, sizeof(struct world), script);
 }
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
-    exec_close(w->db);
-    strings_release(&w->words);
-    return sql_world_tear_down(state);
+    strings_release(&((struct world *)*state)->words);
+    return exec_world_tear_down(state);
 }
 
 /* expected: NULL if there is no repair. */
 static void expect(struct world *w, const char *sql, const char *expected, bool failed)
 {
     struct repair r = { 0 };
-    bool repaired = repair_statement(&r, sql, w->sql.schemas.schemas, w->db, &w->sql.arena, &w->words);
+    bool repaired = repair_statement(&r, sql, w->exec.sql.schemas.schemas, w->exec.db, &w->exec.sql.arena, &w->words);
     const char *got = repaired ? r.sql : "(none)";
 
     if (strcmp(got, expected ? expected : "(none)") != 0)
