@@ -3,6 +3,7 @@
 #include "data/synth/lexicon.h"
 #include "data/synth/schema_ask.h"
 #include "data/synth/schema_edit.h"
+#include "tests/support/shop_tables.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>
@@ -10,19 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static const char tables[] =
-    "[{\"db_id\":\"shop\",\"table_names\":[\"products\",\"orders\",\"customers\"],"
-    "\"table_names_original\":[\"products\",\"orders\",\"customers\"],"
-    "\"column_names\":[[-1,\"*\"],[0,\"product id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],[1,\"order id\"],"
-    "[1,\"date\"],[1,\"status\"],[1,\"customer id\"],[1,\"product id\"],[2,\"customer id\"],[2,\"name\"],[2,\"city\"],"
-    "[2,\"email\"]],"
-    "\"column_names_original\":[[-1,\"*\"],[0,\"product_id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],"
-    "[1,\"order_id\"],[1,\"date\"],[1,\"status\"],[1,\"customer_id\"],[1,\"product_id\"],[2,\"customer_id\"],"
-    "[2,\"name\"],[2,\"city\"],[2,\"email\"]],"
-    "\"column_types\":[\"text\",\"number\",\"text\",\"number\",\"number\",\"number\",\"time\",\"text\",\"number\","
-    "\"number\",\"number\",\"text\",\"text\",\"text\"],"
-    "\"primary_keys\":[1,5,10],\"foreign_keys\":[[8,10],[9,1]]}]";
 
 static const struct spider_question questions[] = {
     { "shop", "What is the price of each product?", "SELECT price FROM products" },
@@ -46,7 +34,7 @@ static void make(struct dataset *d, uint64_t seed)
     struct natural_corpus c = { .name = "hand" };
     enum data_split split = SPLIT_TRAIN;
     struct error err = { 0 };
-    json_t *v = json_loads(tables, 0, NULL);
+    json_t *v = json_loads(shop_tables, 0, NULL);
 
     *d = (struct dataset){ 0 };
     assert_non_null(v);
@@ -175,7 +163,7 @@ static void template_questions_know_their_schema(void **state)
     struct strings text = { 0 };
     struct schema_asks asks = { .text = &text };
     struct schema_set schemas;
-    json_t *v = json_loads(tables, 0, NULL);
+    json_t *v = json_loads(shop_tables, 0, NULL);
     int neighbours = 0, roles = 0;
 
     (void)state;

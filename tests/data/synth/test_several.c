@@ -2,6 +2,7 @@
  */
 #include "data/base/json.h"
 #include "data/synth/several.h"
+#include "tests/support/shop_tables.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>
@@ -9,19 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static const char tables[] =
-    "[{\"db_id\":\"shop\",\"table_names\":[\"products\",\"orders\",\"customers\"],"
-    "\"table_names_original\":[\"products\",\"orders\",\"customers\"],"
-    "\"column_names\":[[-1,\"*\"],[0,\"product id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],[1,\"order id\"],"
-    "[1,\"date\"],[1,\"status\"],[1,\"customer id\"],[1,\"product id\"],[2,\"customer id\"],[2,\"name\"],[2,\"city\"],"
-    "[2,\"email\"]],"
-    "\"column_names_original\":[[-1,\"*\"],[0,\"product_id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],"
-    "[1,\"order_id\"],[1,\"date\"],[1,\"status\"],[1,\"customer_id\"],[1,\"product_id\"],[2,\"customer_id\"],"
-    "[2,\"name\"],[2,\"city\"],[2,\"email\"]],"
-    "\"column_types\":[\"text\",\"number\",\"text\",\"number\",\"number\",\"number\",\"time\",\"text\",\"number\","
-    "\"number\",\"number\",\"text\",\"text\",\"text\"],"
-    "\"primary_keys\":[1,5,10],\"foreign_keys\":[[8,10],[9,1]]}]";
 
 static const char questions[] =
     "[{\"db_id\":\"shop\",\"question\":\"What are the price and the weight of each product?\","
@@ -56,7 +44,7 @@ static char *corpus_new(bool with_rows)
     char *dir = test_dir_new(), path[4096];
     sqlite3 *db = NULL;
 
-    test_file(dir, "tables.json", tables);
+    test_file(dir, "tables.json", shop_tables);
     test_file(dir, "train_spider.json", questions);
     if (!with_rows)
         return dir;
