@@ -200,11 +200,12 @@ static int keywords_line(void *user, json_t *record, json_t *line, const char *w
     if (read_question(k, &r, record, where, bad))
         return -1;
     const char *question = json_string_value(json_object_get(record, "question"));
-    enum triage_class class = triage_by_keywords(&r, &confidence);
-    char *sentence = triage_sentence(&r, class, question);
-    json_t *fields =
-        json_pack("{s:s, s:{s:s, s:f, s:o, s:s}}", "question", question, "triage", "class", triage_class_name(class),
-                  "confidence", confidence, "words", triage_words_json(&r, class, question), "sentence", sentence);
+    enum triage_kind kind = triage_by_keywords(&r, &confidence);
+    enum triage_class class = triage_kind_class(kind);
+    char *sentence = triage_sentence(&r, kind, question);
+    json_t *fields = json_pack("{s:s, s:{s:s, s:s, s:f, s:o, s:s}}", "question", question, "triage", "class",
+                               triage_class_name(class), "kind", triage_kind_name(kind), "confidence", confidence,
+                               "words", triage_words_json(&r, kind, question), "sentence", sentence);
     free(sentence);
     json_object_update(line, fields);
     json_decref(fields);
@@ -239,9 +240,9 @@ static const struct command keywords_mode = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(keywords_options, keywords_defaults),
     .details =
-        "Read records {\"id\", \"db_id\", \"question\"} and write {\"id\", \"triage\": {\"class\", \"confidence\", \"words\", "
+        "Read records {\"id\", \"db_id\", \"question\"} and write {\"id\", \"triage\": {\"class\", \"kind\", \"confidence\", \"words\", "
         "\"sentence\"}}. The words of a question are compared with the names of the schema and with stored "
-        "values; lists mark small talk, requests beyond SQL and outside knowledge. It is a baseline for "
+        "values; lists mark small talk, requests beyond SQL, outside knowledge, vague times and vague filters. It is a baseline for "
         "`ambit-infer detect`. Guide: docs/guides/triage.md.",
     .examples = { "ambit-data triage keywords questions.jsonl --schema tables.json -o predicted.jsonl",
                   "ambit-data triage keywords questions.jsonl --db databases -o predicted.jsonl" },

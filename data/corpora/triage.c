@@ -27,6 +27,72 @@ enum triage_class triage_class_of(const char *name)
     return (enum triage_class)c;
 }
 
+static const struct {
+    enum triage_class class;
+    const char *name;
+} kinds[TRIAGE_KINDS] = {
+    [KIND_ANSWERABLE] = { TRIAGE_ANSWERABLE, "answerable" },
+    [KIND_SCHEMA] = { TRIAGE_AMBIGUOUS, "schema" },
+    [KIND_WORDING] = { TRIAGE_AMBIGUOUS, "wording" },
+    [KIND_AMBIGUOUS_VALUE] = { TRIAGE_AMBIGUOUS, "value" },
+    [KIND_TIME] = { TRIAGE_AMBIGUOUS, "time" },
+    [KIND_AGGREGATE] = { TRIAGE_AMBIGUOUS, "aggregate" },
+    [KIND_COLUMN] = { TRIAGE_UNANSWERABLE, "column" },
+    [KIND_TABLE] = { TRIAGE_UNANSWERABLE, "table" },
+    [KIND_MISSING_VALUE] = { TRIAGE_UNANSWERABLE, "value" },
+    [KIND_KNOWLEDGE] = { TRIAGE_UNANSWERABLE, "knowledge" },
+    [KIND_REQUEST] = { TRIAGE_UNANSWERABLE, "request" },
+    [KIND_IMPROPER] = { TRIAGE_IMPROPER, "improper" },
+};
+
+const char *triage_kind_name(enum triage_kind k)
+{
+    return kinds[k].name;
+}
+
+enum triage_class triage_kind_class(enum triage_kind k)
+{
+    return kinds[k].class;
+}
+
+enum triage_kind triage_kind_of(enum triage_class c, const char *name)
+{
+    int k = 0;
+
+    while (k < TRIAGE_KINDS && (kinds[k].class != c || strcmp(kinds[k].name, name) != 0))
+        k++;
+    return (enum triage_kind)k;
+}
+
+/* The names of the class's kinds, separated by commas. */
+static void kind_names(char *text, size_t size, enum triage_class c)
+{
+    size_t n = 0;
+
+    for (int k = 0; k < TRIAGE_KINDS && n < size; k++)
+        if (kinds[k].class == c)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", kinds[k].name);
+}
+
+int triage_kind_read(enum triage_kind *k, enum triage_class c, const json_t *record, const char *where,
+                     struct error *err)
+{
+    char expected[80];
+
+    *k = TRIAGE_KINDS;
+    if (!json_object_get(record, "kind"))
+        return 0;
+    const char *name = json_get_string(record, "kind", where, err);
+    if (!name)
+        return -1;
+    *k = triage_kind_of(c, name);
+    if (*k < TRIAGE_KINDS)
+        return 0;
+    kind_names(expected, sizeof expected, c);
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected %s for the class %s, got \"%.60s\"", where,
+                     expected, class_names[c], name);
+}
+
 struct triage_conversion {
     const struct triage_request *q;
     struct triage_counts *counts;

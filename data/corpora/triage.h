@@ -2,7 +2,8 @@
  * triage.h - public sets of questions of which not all can be answered, in one form.
  *
  * A question has one of four classes.  The class decides the next act of a system: it answers, asks back, refuses with
- * a reason, or replies without the database.  Corpora have finer classes; `source_class` keeps their word.
+ * a reason, or replies without the database.  The kind of a question is a finer class.  Corpora have finer classes of
+ * their own; `source_class` keeps their word, and a question has a kind only if that word means one.
  *
  * MMSQL (Guo et al. 2024) is an array of dialogues.  Each turn of the user is a question.
  * TriageSQL (Zhang et al. 2020) is an array of questions with their tables.  "lack data" and "unanswerable by sql" are
@@ -19,11 +20,40 @@
 
 #include "kernels/base.h"
 
+#include <jansson.h>
+
 enum triage_class { TRIAGE_ANSWERABLE, TRIAGE_AMBIGUOUS, TRIAGE_UNANSWERABLE, TRIAGE_IMPROPER, TRIAGE_CLASSES };
 
 const char *triage_class_name(enum triage_class c);
 /* TRIAGE_CLASSES for an unknown name. */
 enum triage_class triage_class_of(const char *name);
+
+enum triage_kind {
+    KIND_ANSWERABLE,
+    KIND_SCHEMA,          /* ambiguous: several columns or tables fit */
+    KIND_WORDING,         /* ambiguous: the sentence has several readings */
+    KIND_AMBIGUOUS_VALUE, /* ambiguous: several columns store the value */
+    KIND_TIME,            /* ambiguous: a time without a beginning or an end, as in "recent orders" */
+    KIND_AGGREGATE,       /* ambiguous: an unclear aggregate, order or filter, as in "top customers" */
+    KIND_COLUMN,          /* unanswerable: no column holds the data */
+    KIND_TABLE,           /* unanswerable: no table is about the subject */
+    KIND_MISSING_VALUE,   /* unanswerable: no row has the value */
+    KIND_KNOWLEDGE,       /* unanswerable: knowledge from outside, such as causes and opinions */
+    KIND_REQUEST,         /* unanswerable: a task beyond SQL, such as a chart */
+    KIND_IMPROPER,
+    TRIAGE_KINDS
+};
+
+/* "answerable"; "schema", "wording", "value", "time", "aggregate"; "column", "table", "value", "knowledge", "request";
+ * "improper".  A name is unique within its class. */
+const char *triage_kind_name(enum triage_kind k);
+enum triage_class triage_kind_class(enum triage_kind k);
+/* TRIAGE_KINDS if the class has no kind of the name. */
+enum triage_kind triage_kind_of(enum triage_class c, const char *name);
+/* The kind in the field "kind" of a record of the class; TRIAGE_KINDS without the field.  Returns -1 with
+ * EXIT_CODE_DATA. */
+int triage_kind_read(enum triage_kind *k, enum triage_class c, const json_t *record, const char *where,
+                     struct error *err);
 
 enum triage_corpus { TRIAGE_MMSQL, TRIAGE_TRIAGESQL, TRIAGE_EHRSQL, TRIAGE_MINI_INTERACT, TRIAGE_PRACTIQ };
 /* The names of the corpora, in the order of the enum. */
@@ -44,9 +74,9 @@ struct triage_counts {
 
 /*
  * Writes OUT/questions.jsonl: {"id", "db_id", "question", "class", "source", "source_class"}, and where the corpus has
- * them "sql", "context" (the earlier questions of a dialogue) and "ambiguities" ({"term", "type"}).  OUT/tables.json
- * has the schemas of `tables`, those of TriageSQL's questions, and PRACTIQ's edited ones.
- * Returns -1 with EXIT_CODE_DATA naming the file, record and field; then nothing is written.
+ * them "kind", "sql", "context" (the earlier questions of a dialogue) and "ambiguities" ({"term", "type"}).
+ * OUT/tables.json has the schemas of `tables`, those of TriageSQL's questions, and PRACTIQ's edited ones. Returns -1
+ * with EXIT_CODE_DATA naming the file, record and field; then nothing is written.
  */
 int triage_convert(const struct triage_request *q, struct triage_counts *n, struct error *err);
 

@@ -310,45 +310,56 @@ static json_t *heat_json(const struct tag_answer *a)
     return all;
 }
 
-/* Unanswerable words decide, because an answer of the user about the other words would not help. */
-static enum triage_class class_of(const struct tag_answer *a)
+/* The reason for which ambiguous or unanswerable words are responsible.  A quantity is a column that is missing. */
+static enum triage_reason reason_of(const struct tag_question *q, const struct tag_span *s)
 {
-    enum triage_class class = TRIAGE_ANSWERABLE;
+    static const enum triage_reason reasons[PROBLEM_CATEGORIES] = {
+        [PROBLEM_COLUMN_AMBIGUITY] = REASON_SHARED,    [PROBLEM_VALUE_AMBIGUITY] = REASON_SHARED_VALUE,
+        [PROBLEM_COLUMN_UNANSWERABLE] = REASON_COLUMN, [PROBLEM_VALUE_UNANSWERABLE] = REASON_VALUE,
+        [PROBLEM_CALCULATION] = REASON_COLUMN,         [PROBLEM_OUT_OF_SCOPE] = REASON_REQUEST,
+    };
+
+    return reasons[category_of(q, s)];
+}
+
+/* The kind of the first ambiguous or unanswerable words.  Unanswerable words decide, because an answer of the user
+ * about the other words would not help. */
+static enum triage_kind kind_of_answer(const struct tag_question *q, const struct tag_answer *a)
+{
+    enum triage_kind kind = KIND_ANSWERABLE;
 
     for (int i = 0; i < a->n_spans; i++) {
-        if (a->spans[i].label == SPAN_UNK)
-            return TRIAGE_UNANSWERABLE;
-        if (a->spans[i].label == SPAN_AMB)
-            class = TRIAGE_AMBIGUOUS;
+        const struct tag_span *s = &a->spans[i];
+        if (s->label == SPAN_UNK)
+            return triage_reason_kind(reason_of(q, s));
+        if (s->label == SPAN_AMB && kind == KIND_ANSWERABLE)
+            kind = triage_reason_kind(reason_of(q, s));
     }
-    return class;
+    return kind;
 }
 
 static json_t *responsible_json(const struct tag_question *q, const struct tag_span *s)
 {
-    static const enum triage_reason reasons[PROBLEM_CATEGORIES] = {
-        [PROBLEM_COLUMN_AMBIGUITY] = REASON_SHARED,    [PROBLEM_VALUE_AMBIGUITY] = REASON_SHARED,
-        [PROBLEM_COLUMN_UNANSWERABLE] = REASON_COLUMN, [PROBLEM_VALUE_UNANSWERABLE] = REASON_VALUE,
-        [PROBLEM_CALCULATION] = REASON_KNOWLEDGE,      [PROBLEM_OUT_OF_SCOPE] = REASON_REQUEST,
-    };
     const char *word = text_from_letter(q->question, s->start);
     size_t n = (size_t)(text_from_letter(word, s->end - s->start) - word);
 
     return json_pack("{s:o, s:i, s:i, s:s}", "text", json_stringn(word, n), "start", s->start, "end", s->end, "reason",
-                     triage_reason_name(reasons[category_of(q, s)]));
+                     triage_reason_name(reason_of(q, s)));
 }
 
-/* The class in the form of the detector's head, without probabilities. */
+/* Class and kind in the form of the detector's head, without probabilities. */
 static json_t *triage_json(const struct tag_question *q, const struct tag_answer *a, const char *sentence)
 {
-    enum triage_class class = class_of(a);
+    enum triage_kind kind = kind_of_answer(q, a);
+    enum triage_class class = triage_kind_class(kind);
     enum span_label label = class == TRIAGE_UNANSWERABLE ? SPAN_UNK : SPAN_AMB;
     json_t *words = json_array();
 
     for (int i = 0; i < a->n_spans; i++)
         if (a->spans[i].label == label)
             json_array_append_new(words, responsible_json(q, &a->spans[i]));
-    return json_pack("{s:s, s:o, s:s}", "class", triage_class_name(class), "words", words, "sentence", sentence);
+    return json_pack("{s:s, s:s, s:o, s:s}", "class", triage_class_name(class), "kind", triage_kind_name(kind), "words",
+                     words, "sentence", sentence);
 }
 
 json_t *tag_json(const json_t *id, const char *db_id, const struct tag_question *q, const struct tag_answer *a)

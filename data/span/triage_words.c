@@ -10,14 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const reason_names[TRIAGE_REASONS] = {
-    [REASON_COLUMN] = "column",       [REASON_VALUE] = "value",     [REASON_REQUEST] = "request",
-    [REASON_KNOWLEDGE] = "knowledge", [REASON_TALK] = "small-talk", [REASON_SHARED] = "shared",
+static const struct {
+    const char *name;
+    enum triage_kind kind;
+} reasons[TRIAGE_REASONS] = {
+    [REASON_COLUMN] = { "column", KIND_COLUMN },
+    [REASON_VALUE] = { "value", KIND_MISSING_VALUE },
+    [REASON_REQUEST] = { "request", KIND_REQUEST },
+    [REASON_KNOWLEDGE] = { "knowledge", KIND_KNOWLEDGE },
+    [REASON_TALK] = { "small-talk", KIND_IMPROPER },
+    [REASON_SHARED] = { "shared", KIND_SCHEMA },
+    [REASON_SHARED_VALUE] = { "shared-value", KIND_AMBIGUOUS_VALUE },
+    [REASON_TIME] = { "time", KIND_TIME },
+    [REASON_AGGREGATE] = { "aggregate", KIND_AGGREGATE },
 };
 
 const char *triage_reason_name(enum triage_reason r)
 {
-    return reason_names[r];
+    return reasons[r].name;
+}
+
+enum triage_kind triage_reason_kind(enum triage_reason r)
+{
+    return reasons[r].kind;
 }
 
 /* Lists of stems, each between blanks. */
@@ -33,6 +48,20 @@ static const char request_words[] =
 static const char knowledge_words[] =
     " why should will would opinion think feel believe reason cause meaning mean future likely probably tomorrow advice "
     "improve benefit symptom recipe better ";
+/* Times without a beginning or an end, as one word and as two. */
+static const char time_words[] =
+    " recent recently lately nowadays presently soon shortly ago past early late previously formerly upcoming ";
+static const char time_pairs[] = " last_time this_time these_day those_day some_time a_while last_season this_season "
+                                 "last_few past_few next_few coming_week coming_month ";
+/* Words that order or filter without a number or a bound, and the words beside which they are exact. */
+static const char aggregate_words[] =
+    " top best worst large big small high low cheap expensive popular active inactive frequent frequently often rarely "
+    "rare common important main major key significant typical usual regular successful famous rich poor strong weak heavy "
+    "light fast slow few loyal favourite favorite interesting young old long short tall busy valuable profitable leading "
+    "notable productive efficient ";
+static const char measure_words[] = " how most least more less as so too very ";
+static const char number_words[] =
+    " one two three four five six seven eight nine ten twelve twenty fifty hundred thousand ";
 static const char person_words[] = " i me my mine you your he him his she her they them we us it myself yourself ";
 /* Words that refer to an earlier question. */
 static const char reference_words[] =
@@ -51,7 +80,7 @@ static const char common_words[] =
 
 static bool listed(const char *list, const char *stem)
 {
-    char word[SPOKEN_STEM + 3];
+    char word[2 * SPOKEN_STEM + 3]; /* also for a pair of stems */
 
     snprintf(word, sizeof word, " %s ", stem);
     return strstr(list, word) != NULL;
@@ -106,9 +135,11 @@ struct said {
     const struct spoken_word *at;
     struct match_word match;
     bool content, capital, number, known;
-    bool maybe_value; /* capitalised inside the sentence, or quoted */
-    bool value;       /* part of a stored value */
-    bool named;       /* in a name of the schema */
+    bool time, aggregate; /* a vague time, a vague order or filter */
+    bool maybe_value;     /* capitalised inside the sentence, or quoted */
+    bool value;           /* part of a stored value */
+    bool several;         /* part of a value that several columns store */
+    bool named;           /* in a name of the schema */
 };
 
 struct triage_reader {
@@ -127,12 +158,20 @@ static bool same(const struct match_word *said, const struct match_word *name)
            match_words_shortened(name, said);
 }
 
-static bool is_value(const struct triage_reader *t, const struct spoken_word *w)
+/* The number of columns that store the word as part of a value: 0, 1 or 2, which means several. */
+static int count_columns(const struct triage_reader *t, const struct spoken_word *w)
 {
-    for (int i = 0; i < t->q->n_values; i++)
-        if (t->q->values[i].start <= w->start && w->end <= t->q->values[i].end)
-            return true;
-    return false;
+    int first = -1;
+
+    for (int i = 0; i < t->q->n_values; i++) {
+        const struct tag_value *v = &t->q->values[i];
+        if (v->start > w->start || w->end > v->end || v->column == first)
+            continue;
+        if (first >= 0)
+            return 2;
+        first = v->column;
+    }
+    return first >= 0;
 }
 
 static bool is_quoted(const struct triage_reader *t, const struct spoken_word *w)
@@ -162,10 +201,13 @@ static struct said read_word(const struct triage_reader *t, const struct spoken_
     s.capital = isupper((unsigned char)text[0]) != 0;
     free(text);
     s.content = n && !s.number && !w->filler && !s.match.function && strlen(w->stem) > 1 &&
-                !listed(common_words, w->stem) && !listed(talk_words, w->stem);
+                !listed(common_words, w->stem) && !listed(talk_words, w->stem) && !listed(time_words, w->stem) &&
+                !listed(aggregate_words, w->stem);
     s.maybe_value = (s.capital && t->n > 0) || is_quoted(t, w);
     s.named = n && !w->filler && !s.match.function && is_name(t, &s.match);
-    s.value = n && !s.number && !w->filler && !s.match.function && is_value(t, w);
+    int columns = n && !s.number && !w->filler && !s.match.function ? count_columns(t, w) : 0;
+    s.value = columns > 0;
+    s.several = columns > 1;
     s.known = s.named || s.value;
     s.content = s.content || s.known;
     return s;
@@ -231,6 +273,41 @@ static float at_most_8(int n)
     return (float)(n > 8 ? 8 : n);
 }
 
+/* Whether the list has the words i and i + 1 as a pair. */
+static bool is_pair(const struct triage_reader *t, const char *list, int i)
+{
+    char pair[2 * SPOKEN_STEM];
+
+    if (i < 0 || i + 1 >= t->n)
+        return false;
+    snprintf(pair, sizeof pair, "%s_%s", t->words[i].at->stem, t->words[i + 1].at->stem);
+    return listed(list, pair);
+}
+
+/* Whether a word up to `reach` words away is a number. */
+static bool has_number_beside(const struct triage_reader *t, int i, int reach)
+{
+    for (int k = i - reach; k <= i + reach; k++)
+        if (k >= 0 && k < t->n && k != i && (t->words[k].number || listed(number_words, t->words[k].at->stem)))
+            return true;
+    return false;
+}
+
+enum { NUMBER_REACH = 2 /* "ago" in "3 days ago" */ };
+
+/* Marks vague words.  A number beside them, or a word such as "how", makes them exact. */
+static void mark_vague(struct triage_reader *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        struct said *s = &t->words[i];
+        bool exact = s->known || has_number_beside(t, i, NUMBER_REACH);
+        s->time =
+            !exact && (listed(time_words, s->at->stem) || is_pair(t, time_pairs, i) || is_pair(t, time_pairs, i - 1));
+        exact = exact || (i > 0 && listed(measure_words, t->words[i - 1].at->stem));
+        s->aggregate = !exact && !s->time && listed(aggregate_words, s->at->stem);
+    }
+}
+
 /* Signs of the words that names and values have. */
 static void set_known(float *signs, const struct triage_reader *t)
 {
@@ -282,6 +359,17 @@ static void set_forms(float *signs, const struct triage_reader *t)
     signs[SIGN_SHARED] = shared > 0;
 }
 
+/* Signs of vague words, and of values of several columns. */
+static void set_vague(float *signs, const struct triage_reader *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        const struct said *s = &t->words[i];
+        signs[SIGN_TIME] = s->time ? 1 : signs[SIGN_TIME];
+        signs[SIGN_AGGREGATE] = s->aggregate ? 1 : signs[SIGN_AGGREGATE];
+        signs[SIGN_SHARED_VALUE] = s->several && !s->named ? 1 : signs[SIGN_SHARED_VALUE];
+    }
+}
+
 /* The number of known words of an earlier question. */
 static int count_known(const struct triage_reader *t, const char *question)
 {
@@ -316,7 +404,9 @@ static enum triage_reason reason_of(const struct triage_reader *t, int i)
     const struct said *s = &t->words[i];
 
     if (s->known)
-        return is_shared(t, s) ? REASON_SHARED : REASON_NONE;
+        return is_shared(t, s) ? REASON_SHARED : s->several && !s->named ? REASON_SHARED_VALUE : REASON_NONE;
+    if (s->time || s->aggregate)
+        return s->time ? REASON_TIME : REASON_AGGREGATE;
     if (listed(request_words, s->at->stem))
         return REASON_REQUEST;
     if (listed(knowledge_words, s->at->stem))
@@ -372,62 +462,40 @@ void triage_read(struct triage_reading *r, const struct triage_question *q, cons
     quoted_read(&t->quoted, q->text);
     for (; t->n < t->spoken.n; t->n++)
         t->words[t->n] = read_word(t, &t->spoken.words[t->n]);
+    mark_vague(t);
     set_known(r->signs, t);
     set_forms(r->signs, t);
+    set_vague(r->signs, t);
     set_context(r->signs, t);
     set_spans(r, t);
     free(t);
 }
 
-/* Thresholds of the rules, chosen on made questions. */
-static const float MOSTLY_TALK = .4F, PERSONAL = .15F, MOSTLY_UNKNOWN = .4F;
-
-enum triage_class triage_by_keywords(const struct triage_reading *r, double *confidence)
-{
-    const float *s = r->signs;
-    bool about = s[SIGN_N_KNOWN] > 0;
-
-    *confidence = .9;
-    if (s[SIGN_TALK] >= MOSTLY_TALK || (s[SIGN_TALKS] > 0 && !about))
-        return TRIAGE_IMPROPER;
-    *confidence = .6;
-    if (!about && (s[SIGN_PERSON] >= PERSONAL || s[SIGN_ASKS] <= 0))
-        return TRIAGE_IMPROPER;
-    if (s[SIGN_REQUEST] > 0 || s[SIGN_KNOWLEDGE] > 0)
-        return TRIAGE_UNANSWERABLE;
-    *confidence = 1 - .5 * (double)s[SIGN_KNOWN_SMALL];
-    if (!about || s[SIGN_KNOWN_SMALL] <= MOSTLY_UNKNOWN)
-        return TRIAGE_UNANSWERABLE;
-    *confidence = .5;
-    if (s[SIGN_SHARED] > 0)
-        return TRIAGE_AMBIGUOUS;
-    *confidence = .5 + .5 * (double)s[SIGN_KNOWN_SMALL];
-    return TRIAGE_ANSWERABLE;
-}
-
 /* Whether the reason can be responsible for the class. */
 static bool fits(enum triage_reason reason, enum triage_class class)
 {
-    switch (class) {
-    case TRIAGE_AMBIGUOUS:
-        return reason == REASON_SHARED;
-    case TRIAGE_UNANSWERABLE:
-        return reason == REASON_COLUMN || reason == REASON_VALUE || reason == REASON_REQUEST ||
-               reason == REASON_KNOWLEDGE;
-    case TRIAGE_IMPROPER:
-        return reason == REASON_TALK;
+    return reason && triage_kind_class(reasons[reason].kind) == class;
+}
+
+/* Requests and knowledge explain more than a missing name does, and vague words more than a shared one. */
+static int rank(enum triage_reason reason)
+{
+    switch (reason) {
+    case REASON_NONE:
+        return 0;
+    case REASON_REQUEST:
+    case REASON_TIME:
+        return 3;
+    case REASON_KNOWLEDGE:
+    case REASON_AGGREGATE:
+        return 2;
     default:
-        return false;
+        return 1;
     }
 }
 
-/* Requests and knowledge explain more than a missing name does. */
-static int rank(enum triage_reason reason)
-{
-    return reason == REASON_REQUEST ? 3 : reason == REASON_KNOWLEDGE ? 2 : reason == REASON_NONE ? 0 : 1;
-}
-
-enum triage_reason triage_main_reason(const struct triage_reading *r, enum triage_class class)
+/* The reason of the class that explains most, the first of equal ones. */
+static enum triage_reason best_reason(const struct triage_reading *r, enum triage_class class)
 {
     enum triage_reason best = REASON_NONE;
 
@@ -437,9 +505,55 @@ enum triage_reason triage_main_reason(const struct triage_reading *r, enum triag
     return best;
 }
 
-json_t *triage_words_json(const struct triage_reading *r, enum triage_class class, const char *question)
+enum triage_reason triage_main_reason(const struct triage_reading *r, enum triage_kind kind)
 {
-    enum triage_reason reason = triage_main_reason(r, class);
+    for (int i = 0; i < r->n_spans; i++)
+        if (reasons[r->spans[i].reason].kind == kind)
+            return r->spans[i].reason;
+    return best_reason(r, triage_kind_class(kind));
+}
+
+/* Thresholds of the rules, chosen on made questions. */
+static const float MOSTLY_TALK = .4F, PERSONAL = .15F, MOSTLY_UNKNOWN = .4F;
+
+/* The unanswerable kind: that of the best reason.  No table is about a question without a known word. */
+static enum triage_kind unanswerable_kind(const struct triage_reading *r)
+{
+    enum triage_reason reason = best_reason(r, TRIAGE_UNANSWERABLE);
+
+    if (r->signs[SIGN_N_KNOWN] <= 0 && (reason == REASON_NONE || reason == REASON_COLUMN))
+        return KIND_TABLE;
+    return reason ? reasons[reason].kind : KIND_COLUMN;
+}
+
+enum triage_kind triage_by_keywords(const struct triage_reading *r, double *confidence)
+{
+    const float *s = r->signs;
+    bool about = s[SIGN_N_KNOWN] > 0;
+
+    *confidence = .9;
+    if (s[SIGN_TALK] >= MOSTLY_TALK || (s[SIGN_TALKS] > 0 && !about))
+        return KIND_IMPROPER;
+    *confidence = .6;
+    if (!about && (s[SIGN_PERSON] >= PERSONAL || s[SIGN_ASKS] <= 0))
+        return KIND_IMPROPER;
+    if (s[SIGN_REQUEST] > 0 || s[SIGN_KNOWLEDGE] > 0)
+        return unanswerable_kind(r);
+    *confidence = 1 - .5 * (double)s[SIGN_KNOWN_SMALL];
+    if (!about || s[SIGN_KNOWN_SMALL] <= MOSTLY_UNKNOWN)
+        return unanswerable_kind(r);
+    *confidence = .5;
+    if (s[SIGN_TIME] > 0 || s[SIGN_AGGREGATE] > 0 || s[SIGN_SHARED] > 0) {
+        enum triage_reason reason = best_reason(r, TRIAGE_AMBIGUOUS);
+        return reason ? reasons[reason].kind : KIND_SCHEMA;
+    }
+    *confidence = .5 + .5 * (double)s[SIGN_KNOWN_SMALL];
+    return KIND_ANSWERABLE;
+}
+
+json_t *triage_words_json(const struct triage_reading *r, enum triage_kind kind, const char *question)
+{
+    enum triage_reason reason = triage_main_reason(r, kind);
     json_t *list = json_array();
 
     for (int i = 0; i < r->n_spans; i++) {
@@ -447,7 +561,7 @@ json_t *triage_words_json(const struct triage_reading *r, enum triage_class clas
         if (reason && s->reason == reason)
             json_array_append_new(list, json_pack("{s:s%, s:i, s:i, s:s}", "text", question + s->from,
                                                   (size_t)(s->to - s->from), "start", s->start, "end", s->end, "reason",
-                                                  reason_names[reason]));
+                                                  reasons[reason].name));
     }
     return list;
 }
@@ -469,7 +583,27 @@ static char *quoted(const struct triage_reading *r, enum triage_reason reason, c
     return text;
 }
 
-char *triage_sentence(const struct triage_reading *r, enum triage_class class, const char *question)
+/* The sentence of a kind, for questions without words that explain it. */
+static const char *sentence_of_kind(enum triage_kind kind)
+{
+    static const char *const by_kind[TRIAGE_KINDS] = {
+        [KIND_ANSWERABLE] = "",
+        [KIND_SCHEMA] = " Several columns or tables fit.",
+        [KIND_WORDING] = " Its words can be read in several ways.",
+        [KIND_AMBIGUOUS_VALUE] = " Several columns store a value of it.",
+        [KIND_TIME] = " A time is not given exactly.",
+        [KIND_AGGREGATE] = " It is open how to count, rank or filter.",
+        [KIND_COLUMN] = " No column holds the data.",
+        [KIND_TABLE] = " No table is about this.",
+        [KIND_MISSING_VALUE] = " No row has the value.",
+        [KIND_KNOWLEDGE] = " It asks for knowledge that is not stored.",
+        [KIND_REQUEST] = " SQL only returns rows, and cannot do this.",
+        [KIND_IMPROPER] = "",
+    };
+    return by_kind[kind];
+}
+
+char *triage_sentence(const struct triage_reading *r, enum triage_kind kind, const char *question)
 {
     static const char *const by_class[TRIAGE_CLASSES] = {
         [TRIAGE_ANSWERABLE] = "The database seems to have an answer to this question.",
@@ -485,11 +619,16 @@ char *triage_sentence(const struct triage_reading *r, enum triage_class class, c
         [REASON_KNOWLEDGE] = " It asks for knowledge that is not stored: ",
         [REASON_TALK] = " It contains ",
         [REASON_SHARED] = " Several columns have names with ",
+        [REASON_SHARED_VALUE] = " Several columns store ",
+        [REASON_TIME] = " A time is not given exactly: ",
+        [REASON_AGGREGATE] = " It depends on the meaning of ",
     };
-    enum triage_reason reason = triage_main_reason(r, class);
+    enum triage_reason reason = triage_main_reason(r, kind);
+    bool own = reason && reasons[reason].kind == kind;
     char *words = quoted(r, reason, question), *text = NULL;
 
-    CHECK(asprintf(&text, "%s%s%s%s", by_class[class], by_reason[reason], words, reason ? "." : "") >= 0,
+    CHECK(asprintf(&text, "%s%s%s%s%s", by_class[triage_kind_class(kind)], own ? "" : sentence_of_kind(kind),
+                   by_reason[reason], words, reason ? "." : "") >= 0,
           "no memory for a sentence");
     free(words);
     return text;

@@ -167,7 +167,7 @@ void prediction_release(struct prediction *f)
 static const char *sentence_of_class(const struct prediction *f, struct strings *text)
 {
     double p = triage_class_refused(f->class) ? gate_triage_refusal(f->classes) : f->classes[f->class];
-    char *sentence = triage_sentence(&f->signs, f->class, f->question);
+    char *sentence = triage_sentence(&f->signs, f->kind, f->question);
     const char *kept = strings_printf(text, "%s (%.0f %%)", sentence, 100 * p);
 
     free(sentence);
@@ -285,7 +285,7 @@ static json_t *kept_of(int kept, int of)
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "total", of) : NULL;
 }
 
-/* The class, the probability of each, the responsible words and a sentence; NULL without a head. */
+/* Class and kind, the probability of each class, the responsible words and a sentence; NULL without a head. */
 static json_t *triage_json(const struct prediction *f, struct strings *text)
 {
     if (!f->triaged)
@@ -293,8 +293,9 @@ static json_t *triage_json(const struct prediction *f, struct strings *text)
     json_t *classes = json_object();
     for (int c = 0; c < TRIAGE_CLASSES; c++)
         json_object_set_new(classes, triage_class_name((enum triage_class)c), json_real(f->classes[c]));
-    return json_pack("{s:s, s:o, s:o, s:s}", "class", triage_class_name(f->class), "classes", classes, "words",
-                     triage_words_json(&f->signs, f->class, f->question), "sentence", sentence_of_class(f, text));
+    return json_pack("{s:s, s:s, s:o, s:o, s:s}", "class", triage_class_name(f->class), "kind",
+                     triage_kind_name(f->kind), "classes", classes, "words",
+                     triage_words_json(&f->signs, f->kind, f->question), "sentence", sentence_of_class(f, text));
 }
 
 json_t *prediction_json(const struct prediction *f, int relevance)
@@ -647,12 +648,15 @@ static void classify(struct prediction *f, const struct gate_triage *head, const
                      const struct gate_result *result, const struct triage_question *words)
 {
     float features[TRIAGE_FEATURES];
+    double kinds[TRIAGE_KINDS];
 
     triage_read(&f->signs, words, &q->schema->names);
-    gate_triage_features(features, q->relevance, q->item.schema->n_nodes, f->n_question, result, &f->signs);
-    gate_triage_predict(head, features, f->classes);
+    gate_triage_features(features, q->relevance, q->item.schema, f->n_question, result, &f->signs);
+    gate_triage_predict_kinds(head, features, kinds);
+    gate_triage_classes(f->classes, kinds);
     f->triaged = true;
     f->class = gate_triage_decide(head, f->classes, f->ambiguous);
+    f->kind = gate_triage_kind(kinds, f->class);
 }
 
 /* The values of the question's database, or NULL. */

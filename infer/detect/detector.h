@@ -47,8 +47,9 @@ struct prediction {
     int n_pairs;
     enum linguistic_type linguistic;     /* linguistic ambiguity, which has no alternatives */
     bool schema_only;                    /* the detector has no head for linguistic ambiguity */
-    bool triaged;                        /* the detector has a head for classes, and the next three fields are set */
+    bool triaged;                        /* the detector has a head for classes, and the next four fields are set */
     enum triage_class class;             /* by the thresholds of the head */
+    enum triage_kind kind;               /* the likeliest one of the class */
     double classes[TRIAGE_CLASSES];      /* probabilities */
     struct triage_reading signs;         /* of the question's words */
     struct prediction_element *elements; /* [n_elements] elements that the model read */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The version of the features; a head of another version is refused. */
-enum { FEATURE_SET = 2, HASH_TEXT = 17 };
+enum { FEATURE_SET = 3, HASH_TEXT = 17 };
 
 static const float NO_ELEMENT = -10; /* relevance logit of elements beyond the schema's end */
 static const double LARGEST = 1e9;   /* of a number in the file */
@@ -28,8 +28,16 @@ static void keep_largest(float top[TRIAGE_TOP], float x)
         }
 }
 
-void gate_triage_features(float *out, const float *relevance, int n_nodes, int n_question,
-                          const struct gate_result *result, const struct triage_reading *signs)
+static bool has_times(const struct schema *s)
+{
+    for (int i = 0; i < s->n_columns; i++)
+        if (s->columns[i].type == COLUMN_TIME)
+            return true;
+    return false;
+}
+
+/* Relevance of the elements. */
+static void set_relevance(float *out, const float *relevance, int n_nodes)
 {
     double sum = 0;
     int relevant = 0;
@@ -43,27 +51,64 @@ void gate_triage_features(float *out, const float *relevance, int n_nodes, int n
     }
     out[TRIAGE_MEAN] = n_nodes ? (float)(sum / n_nodes) : NO_ELEMENT;
     out[TRIAGE_ELEMENTS] = logf((float)(n_nodes ? n_nodes : 1));
+    out[TRIAGE_RELEVANT] = (float)relevant;
+}
+
+void gate_triage_features(float *out, const float *relevance, const struct schema_input *in, int n_question,
+                          const struct gate_result *result, const struct triage_reading *signs)
+{
+    set_relevance(out, relevance, in->n_nodes);
     out[TRIAGE_SCORE] = result->score;
     out[TRIAGE_LINGUISTIC] = result->type == LINGUISTIC_NONE ? 0 : result->linguistic;
-    out[TRIAGE_RELEVANT] = (float)relevant;
     out[TRIAGE_TOKENS] = (float)n_question;
+    for (int k = 0; k < SIA_TYPES; k++)
+        out[TRIAGE_PAIR + k] = 0;
+    if (result->pair >= 0)
+        out[TRIAGE_PAIR + in->pairs[result->pair].type] = 1 / (1 + expf(-result->score));
+    out[TRIAGE_TIMES] = has_times(in->schema);
     memcpy(out + TRIAGE_FIRST_SIGN, signs->signs, sizeof signs->signs);
+}
+
+void gate_triage_predict_kinds(const struct gate_triage *t, const float *features, double p[TRIAGE_KINDS])
+{
+    double largest = -HUGE_VAL, sum = 0;
+
+    for (int k = 0; k < TRIAGE_KINDS; k++) {
+        p[k] = t->bias[k];
+        for (int i = 0; i < TRIAGE_FEATURES; i++)
+            p[k] += t->weight[k][i] * ((double)features[i] - t->mean[i]) / t->scale[i];
+        largest = fmax(largest, p[k]);
+    }
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        sum += p[k] = exp(p[k] - largest);
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        p[k] /= sum;
+}
+
+void gate_triage_classes(double p[TRIAGE_CLASSES], const double kinds[TRIAGE_KINDS])
+{
+    for (int c = 0; c < TRIAGE_CLASSES; c++)
+        p[c] = 0;
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        p[triage_kind_class((enum triage_kind)k)] += kinds[k];
 }
 
 void gate_triage_predict(const struct gate_triage *t, const float *features, double p[TRIAGE_CLASSES])
 {
-    double largest = -HUGE_VAL, sum = 0;
+    double kinds[TRIAGE_KINDS];
 
-    for (int c = 0; c < TRIAGE_CLASSES; c++) {
-        p[c] = t->bias[c];
-        for (int i = 0; i < TRIAGE_FEATURES; i++)
-            p[c] += t->weight[c][i] * ((double)features[i] - t->mean[i]) / t->scale[i];
-        largest = fmax(largest, p[c]);
-    }
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        sum += p[c] = exp(p[c] - largest);
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        p[c] /= sum;
+    gate_triage_predict_kinds(t, features, kinds);
+    gate_triage_classes(p, kinds);
+}
+
+enum triage_kind gate_triage_kind(const double kinds[TRIAGE_KINDS], enum triage_class class)
+{
+    int best = -1;
+
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        if (triage_kind_class((enum triage_kind)k) == class && (best < 0 || kinds[k] > kinds[best]))
+            best = k;
+    return (enum triage_kind)best;
 }
 
 double gate_triage_refusal(const double p[TRIAGE_CLASSES])
@@ -105,21 +150,33 @@ static json_t *numbers_json(const double *x, int n)
     return list;
 }
 
+/* The weights of all kinds: {CLASS: {KIND: [numbers]}}. */
+static json_t *weights_json(const struct gate_triage *t)
+{
+    json_t *all = json_object();
+
+    for (int k = 0; k < TRIAGE_KINDS; k++) {
+        const char *class = triage_class_name(triage_kind_class((enum triage_kind)k));
+        if (!json_object_get(all, class))
+            json_object_set_new(all, class, json_object());
+        json_object_set_new(json_object_get(all, class), triage_kind_name((enum triage_kind)k),
+                            numbers_json(t->weight[k], TRIAGE_FEATURES));
+    }
+    return all;
+}
+
 int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err)
 {
     char hash[HASH_TEXT];
-    json_t *weights = json_object(), *thresholds = json_object();
+    json_t *thresholds = json_object();
 
     hash_text_of(hash, m);
     for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++)
         json_object_set_new(thresholds, triage_class_name((enum triage_class)c), json_real(t->threshold[c]));
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        json_object_set_new(weights, triage_class_name((enum triage_class)c),
-                            numbers_json(t->weight[c], TRIAGE_FEATURES));
     json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "detector", hash, "feature_set", FEATURE_SET,
                           "questions", t->questions, "thresholds", thresholds, "mean",
                           numbers_json(t->mean, TRIAGE_FEATURES), "scale", numbers_json(t->scale, TRIAGE_FEATURES),
-                          "weights", weights, "bias", numbers_json(t->bias, TRIAGE_CLASSES));
+                          "weights", weights_json(t), "bias", numbers_json(t->bias, TRIAGE_KINDS));
     int rc = json_write_file(path, o, err);
     json_decref(o);
     return rc;
@@ -172,6 +229,20 @@ static int read_thresholds(struct gate_triage *t, const json_t *o, const char *p
     return 0;
 }
 
+static int read_weights(struct gate_triage *t, const json_t *o, const char *path, struct error *err)
+{
+    const json_t *all = json_get_object(o, "weights", path, err);
+
+    for (int k = 0; k < TRIAGE_KINDS; k++) {
+        const char *class = triage_class_name(triage_kind_class((enum triage_kind)k));
+        const json_t *of = all ? json_get_object(all, class, path, err) : NULL;
+        if (!of ||
+            read_numbers(t->weight[k], TRIAGE_FEATURES, of, triage_kind_name((enum triage_kind)k), -LARGEST, path, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int read_head(struct gate_triage *t, const struct gate_model *m, const json_t *o, const char *path,
                      struct error *err)
 {
@@ -180,13 +251,8 @@ static int read_head(struct gate_triage *t, const struct gate_model *m, const js
     if (check_base(m, o, path, err) || json_get_int(o, "questions", 1, INT32_MAX, &questions, path, err) ||
         read_thresholds(t, o, path, err) || read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
         read_numbers(t->scale, TRIAGE_FEATURES, o, "scale", 1e-6, path, err) ||
-        read_numbers(t->bias, TRIAGE_CLASSES, o, "bias", -LARGEST, path, err))
+        read_numbers(t->bias, TRIAGE_KINDS, o, "bias", -LARGEST, path, err) || read_weights(t, o, path, err))
         return -1;
-    const json_t *weights = json_get_object(o, "weights", path, err);
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        if (!weights || read_numbers(t->weight[c], TRIAGE_FEATURES, weights, triage_class_name((enum triage_class)c),
-                                     -LARGEST, path, err))
-            return -1;
     t->questions = (int)questions;
     char *text = json_text(o, JSON_EXACT);
     t->hash = hash_text(HASH_START, text);

@@ -1,7 +1,8 @@
 /*
- * gate_triage.h - a head on a detector that predicts the class of a question (data/corpora/triage.h).
+ * gate_triage.h - a head on a detector that predicts class and kind of a question (data/corpora/triage.h).
  *
- * The head is a softmax regression.  It reads numbers that the detector has computed anyway, and the signs of
+ * The head is a softmax regression over the kinds.  The probability of a class is the sum over its kinds.  The head
+ * reads numbers that the detector has computed anyway, and the signs of
  * data/span/triage_words.h.  Relevance tells whether the question is about the schema at all.  The detector's states
  * were tried as well: they fit the training questions better and unseen sets worse.
  *
@@ -21,11 +22,13 @@
 enum {
     TRIAGE_TOP = 6, /* the largest relevance logits */
     TRIAGE_MEAN = TRIAGE_TOP,
-    TRIAGE_ELEMENTS,   /* log of the number of elements */
-    TRIAGE_SCORE,      /* logit of the likeliest pair */
-    TRIAGE_LINGUISTIC, /* logit of the likeliest linguistic type */
-    TRIAGE_RELEVANT,   /* number of elements with a positive logit */
-    TRIAGE_TOKENS,     /* of the question */
+    TRIAGE_ELEMENTS,                        /* log of the number of elements */
+    TRIAGE_SCORE,                           /* logit of the likeliest pair */
+    TRIAGE_LINGUISTIC,                      /* logit of the likeliest linguistic type */
+    TRIAGE_RELEVANT,                        /* number of elements with a positive logit */
+    TRIAGE_TOKENS,                          /* of the question */
+    TRIAGE_PAIR,                            /* [SIA_TYPES] the likeliest pair's probability at its type, else 0 */
+    TRIAGE_TIMES = TRIAGE_PAIR + SIA_TYPES, /* 1 if the schema has a column of times */
     TRIAGE_FIRST_SIGN,
     TRIAGE_FEATURES = TRIAGE_FIRST_SIGN + TRIAGE_SIGNS
 };
@@ -35,17 +38,23 @@ enum {
 struct gate_triage {
     bool known; /* the detector's folder has a head */
     double mean[TRIAGE_FEATURES], scale[TRIAGE_FEATURES];
-    double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES]; /* of standardised features */
+    double weight[TRIAGE_KINDS][TRIAGE_FEATURES], bias[TRIAGE_KINDS]; /* of standardised features */
     double threshold[TRIAGE_CLASSES]; /* of all classes but answerable; above 1: never predicted */
     int questions;                    /* that the head was trained on */
     uint64_t hash;                    /* of the file */
 };
 
-/* out: [TRIAGE_FEATURES].  relevance: [n_nodes] logits. */
-void gate_triage_features(float *out, const float *relevance, int n_nodes, int n_question,
+/* out: [TRIAGE_FEATURES].  relevance: [nodes of the schema] logits. */
+void gate_triage_features(float *out, const float *relevance, const struct schema_input *in, int n_question,
                           const struct gate_result *result, const struct triage_reading *signs);
-/* Probabilities of the classes.  They assume that all classes are equally frequent. */
+/* Probabilities of the kinds.  They assume that all classes are equally frequent, and all kinds of a class. */
+void gate_triage_predict_kinds(const struct gate_triage *t, const float *features, double p[TRIAGE_KINDS]);
+/* Probabilities of the classes from those of the kinds. */
+void gate_triage_classes(double p[TRIAGE_CLASSES], const double kinds[TRIAGE_KINDS]);
+/* Probabilities of the classes. */
 void gate_triage_predict(const struct gate_triage *t, const float *features, double p[TRIAGE_CLASSES]);
+/* The likeliest kind of the class. */
+enum triage_kind gate_triage_kind(const double kinds[TRIAGE_KINDS], enum triage_class class);
 
 /* The probability that the question is to be refused, and the class for which it would be. */
 double gate_triage_refusal(const double p[TRIAGE_CLASSES]);

@@ -93,6 +93,7 @@ static void test_class(void **state)
 
     (void)state;
     f.class = TRIAGE_UNANSWERABLE;
+    f.kind = KIND_KNOWLEDGE;
     f.classes[TRIAGE_UNANSWERABLE] = 0.5;
     f.classes[TRIAGE_IMPROPER] = 0.25;
     triage_read(&f.signs, &why, &(struct triage_names){ 0 });
@@ -100,7 +101,7 @@ static void test_class(void **state)
     char *text = json_dumps(o, JSON_COMPACT);
     assert_string_equal(
         text,
-        "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"triage\":{\"class\":\"unanswerable\",\"classes\":{"
+        "{\"id\":1,\"db_id\":\"music\",\"question\":\"Why?\",\"triage\":{\"class\":\"unanswerable\",\"kind\":\"knowledge\",\"classes\":{"
         "\"answerable\":0.0,\"ambiguous\":0.0,\"unanswerable\":0.5,\"improper\":0.25},\"words\":[{\"text\":\"Why\","
         "\"start\":0,\"end\":3,\"reason\":\"knowledge\"}],\"sentence\":\"The database seems to have no answer to this "
         "question. It asks for knowledge that is not stored: \\\"Why\\\". (75 %)\"},\"score\":0.25,\"ambiguous\":false,"

@@ -11,7 +11,7 @@ static const struct triage_train_request defaults = { .device = "auto", .tokens 
 #define AT(field) offsetof(struct triage_train_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("data", AT(data), "DIR", "folder of ambit-data triage: questions.jsonl with classes, tables.json",
+    STRING_OPTION("data", AT(data), "DIR", "folder of ambit-data triage: questions.jsonl with kinds, tables.json",
                   .required = true, .group = "input"),
     STRING_OPTION("valid", AT(valid), "DIR", "folder of the same form, which chooses the thresholds", .required = true),
     OUT_OPTION(AT(out), "FILE", "the head; detect reads triage.json in the detector's folder", .required = true),
@@ -37,11 +37,14 @@ static enum exit_code run(const struct call *call, struct error *err)
         log_info("%lld %s; of the validation questions %.3f are refused and %.3f called ambiguous",
                  (long long)n.of_class[c], triage_class_name((enum triage_class)c), n.valid.refused[c],
                  n.valid.asked[c]);
+    for (int k = 0; k < TRIAGE_KINDS && rc == 0; k++)
+        log_info("%lld %s, %s", (long long)n.of_kind[k], triage_class_name(triage_kind_class((enum triage_kind)k)),
+                 triage_kind_name((enum triage_kind)k));
     if (rc == 0)
         log_info(
             "%lld questions skipped; without thresholds %.3f of the validation questions are classified correctly, "
-            "mean of the classes",
-            (long long)n.skipped, n.accuracy);
+            "mean of the classes; %.3f by kind, mean of the kinds",
+            (long long)n.skipped, n.accuracy, n.kind_accuracy);
     free(own);
     return rc ? err->code : EXIT_CODE_OK;
 }
@@ -54,7 +57,7 @@ const struct command command_triage = {
     OPTIONS(table, defaults),
     .details =
         "RUN is the folder of a detector (default: the detector that comes with ambit), which stays unchanged. The "
-        "head predicts whether a question is answerable, ambiguous, unanswerable or improper. Thresholds on "
+        "head predicts whether a question is answerable, ambiguous, unanswerable or improper, and a finer kind. Thresholds on "
         "its probabilities limit the answerable validation questions that are refused or called ambiguous. As "
         "triage.json in the detector's folder the head is used by detect and ask. Guide: docs/guides/triage.md.",
     .examples = { "ambit-train triage detector --data made --valid made-valid -o detector/triage.json",

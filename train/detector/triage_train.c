@@ -32,73 +32,73 @@ static void standardise(struct gate_triage *t, double *x, const float *features,
     }
 }
 
-enum { POINT = TRIAGE_CLASSES * (TRIAGE_FEATURES + 1) };
+enum { POINT = TRIAGE_KINDS * (TRIAGE_FEATURES + 1) };
 /* All parameters, by name and as one list. */
 struct point {
     union {
         struct {
-            double weight[TRIAGE_CLASSES][TRIAGE_FEATURES], bias[TRIAGE_CLASSES];
+            double weight[TRIAGE_KINDS][TRIAGE_FEATURES], bias[TRIAGE_KINDS];
         };
         double all[POINT];
     };
 };
 
-static void probabilities(double p[TRIAGE_CLASSES], const struct point *w, const double *x)
+static void probabilities(double p[TRIAGE_KINDS], const struct point *w, const double *x)
 {
     double largest = -HUGE_VAL, sum = 0;
 
-    for (int c = 0; c < TRIAGE_CLASSES; c++) {
+    for (int c = 0; c < TRIAGE_KINDS; c++) {
         p[c] = w->bias[c];
         for (int i = 0; i < TRIAGE_FEATURES; i++)
             p[c] += w->weight[c][i] * x[i];
         largest = fmax(largest, p[c]);
     }
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
+    for (int c = 0; c < TRIAGE_KINDS; c++)
         sum += p[c] = exp(p[c] - largest);
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
+    for (int c = 0; c < TRIAGE_KINDS; c++)
         p[c] /= sum;
 }
 
-/* The gradient of the mean loss.  share: [classes] weight of one question. */
-static void gradient(struct point *g, const struct point *w, const double *x, const uint8_t *classes, int n,
+/* The gradient of the mean loss.  share: [kinds] weight of one question. */
+static void gradient(struct point *g, const struct point *w, const double *x, const uint8_t *kinds, int n,
                      const double *share)
 {
     *g = (struct point){ 0 };
     for (int k = 0; k < n; k++, x += TRIAGE_FEATURES) {
-        double p[TRIAGE_CLASSES];
+        double p[TRIAGE_KINDS];
         probabilities(p, w, x);
-        p[classes[k]] -= 1;
-        for (int c = 0; c < TRIAGE_CLASSES; c++) {
-            double d = p[c] * share[classes[k]];
+        p[kinds[k]] -= 1;
+        for (int c = 0; c < TRIAGE_KINDS; c++) {
+            double d = p[c] * share[kinds[k]];
             g->bias[c] += d;
             for (int i = 0; i < TRIAGE_FEATURES; i++)
                 g->weight[c][i] += d * x[i];
         }
     }
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
+    for (int c = 0; c < TRIAGE_KINDS; c++)
         for (int i = 0; i < TRIAGE_FEATURES; i++)
             g->weight[c][i] += PENALTY / n * w->weight[c][i];
 }
 
 /* The curvature of the loss is at most half the mean square of a question's features. */
-static double step_size(const double *x, const uint8_t *classes, int n, const double *share)
+static double step_size(const double *x, const uint8_t *kinds, int n, const double *share)
 {
     double bound = PENALTY / n + .5;
 
     for (int k = 0; k < n; k++)
         for (int i = 0; i < TRIAGE_FEATURES; i++)
-            bound += .5 * share[classes[k]] * x[k * TRIAGE_FEATURES + i] * x[k * TRIAGE_FEATURES + i];
+            bound += .5 * share[kinds[k]] * x[k * TRIAGE_FEATURES + i] * x[k * TRIAGE_FEATURES + i];
     return 1 / bound;
 }
 
-static void descend(struct point *w, const double *x, const uint8_t *classes, int n, const double *share)
+static void descend(struct point *w, const double *x, const uint8_t *kinds, int n, const double *share)
 {
-    double step = step_size(x, classes, n, share);
+    double step = step_size(x, kinds, n, share);
     struct point at = { 0 }, g = { 0 };
 
     *w = at;
     for (int s = 0; s < STEPS; s++) {
-        gradient(&g, &at, x, classes, n, share);
+        gradient(&g, &at, x, kinds, n, share);
         for (int i = 0; i < POINT; i++) {
             double next = at.all[i] - step * g.all[i];
             at.all[i] = next + s / (s + 3.) * (next - w->all[i]);
@@ -107,19 +107,26 @@ static void descend(struct point *w, const double *x, const uint8_t *classes, in
     }
 }
 
-void triage_fit(struct gate_triage *t, const float *features, const uint8_t *classes, int n)
+/* The weight of a question of each kind: classes share the whole equally, and kinds with questions their class. */
+static void weigh(double share[TRIAGE_KINDS], const uint8_t *kinds, int n)
 {
-    double *x = xmalloc((size_t)n * TRIAGE_FEATURES * sizeof *x + 1), share[TRIAGE_CLASSES] = { 0 };
-    int of_class[TRIAGE_CLASSES] = { 0 };
+    int of_kind[TRIAGE_KINDS] = { 0 }, found[TRIAGE_CLASSES] = { 0 };
+
+    for (int k = 0; k < n; k++)
+        found[triage_kind_class(kinds[k])] += of_kind[kinds[k]]++ == 0;
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        share[k] = of_kind[k] ? 1. / TRIAGE_CLASSES / found[triage_kind_class((enum triage_kind)k)] / of_kind[k] : 0;
+}
+
+void triage_fit(struct gate_triage *t, const float *features, const uint8_t *kinds, int n)
+{
+    double *x = xmalloc((size_t)n * TRIAGE_FEATURES * sizeof *x + 1), share[TRIAGE_KINDS];
     struct point w;
 
     *t = (struct gate_triage){ .known = true, .questions = n };
-    for (int k = 0; k < n; k++)
-        of_class[classes[k]]++;
-    for (int c = 0; c < TRIAGE_CLASSES; c++)
-        share[c] = of_class[c] ? 1. / TRIAGE_CLASSES / of_class[c] : 0;
+    weigh(share, kinds, n);
     standardise(t, x, features, n);
-    descend(&w, x, classes, n, share);
+    descend(&w, x, kinds, n, share);
     memcpy(t->weight, w.weight, sizeof w.weight);
     memcpy(t->bias, w.bias, sizeof w.bias);
     free(x);
@@ -219,10 +226,10 @@ void triage_choose(struct triage_shares *shares, struct gate_triage *head, const
     free(scores);
 }
 
-/* The features and classes of read questions. */
+/* The features, classes and kinds of read questions. */
 struct triage_features {
     float *features;
-    uint8_t *classes;
+    uint8_t *classes, *kinds; /* kinds: TRIAGE_KINDS if unknown, of validation questions only */
     int *origins;
     int n, cap;
 };
@@ -265,6 +272,7 @@ static int prepare_schema(struct triage_trainer *t, const struct schema *s, stru
 struct triage_example {
     struct triage_question question;
     enum triage_class class;
+    enum triage_kind kind;
     int origin; /* number of its source_class */
     bool by_values;
 };
@@ -278,13 +286,15 @@ static void append(struct triage_trainer *t, const float *relevance, int n_quest
     if (to->n == to->cap) {
         to->cap = to->n ? 2 * to->n : 1024;
         to->classes = xrealloc(to->classes, (size_t)to->cap);
+        to->kinds = xrealloc(to->kinds, (size_t)to->cap);
         to->origins = xrealloc(to->origins, (size_t)to->cap * sizeof *to->origins);
         to->features = xrealloc(to->features, (size_t)to->cap * TRIAGE_FEATURES * sizeof *to->features);
     }
     triage_read(&signs, q, &t->names);
-    gate_triage_features(to->features + (size_t)to->n * TRIAGE_FEATURES, relevance, t->input.n_nodes, n_question,
-                         result, &signs);
+    gate_triage_features(to->features + (size_t)to->n * TRIAGE_FEATURES, relevance, &t->input, n_question, result,
+                         &signs);
     to->origins[to->n] = e->origin;
+    to->kinds[to->n] = (uint8_t)e->kind;
     to->classes[to->n++] = (uint8_t)e->class;
 }
 
@@ -333,10 +343,11 @@ static int read_values(struct triage_question *q, const json_t *record, const ch
     q->values = values;
     q->has_values = list != NULL;
     for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
-        int64_t start = 0, end = 0;
-        rc = json_get_int(json_array_get(list, i), "start", 0, INT32_MAX, &start, where, err) ||
+        int64_t column = 0, start = 0, end = 0;
+        rc = json_get_int(json_array_get(list, i), "column", 0, INT32_MAX, &column, where, err) ||
+             json_get_int(json_array_get(list, i), "start", 0, INT32_MAX, &start, where, err) ||
              json_get_int(json_array_get(list, i), "end", start, INT32_MAX, &end, where, err);
-        values[q->n_values++] = (struct tag_value){ .start = (int)start, .end = (int)end };
+        values[q->n_values++] = (struct tag_value){ .column = (int)column, .start = (int)start, .end = (int)end };
     }
     return rc ? -1 : 0;
 }
@@ -352,6 +363,19 @@ static int read_class(enum triage_class *class, const json_t *record, const char
                                    : error_set(err, EXIT_CODE_DATA, "%s: expected a class, got \"%.60s\"", where, name);
 }
 
+/* Reads class and kind.  The head learns kinds, so training questions must have one. */
+static int read_labels(struct triage_example *e, const struct triage_trainer *t, const json_t *record,
+                       const char *where, struct error *err)
+{
+    if (read_class(&e->class, record, where, err) || triage_kind_read(&e->kind, e->class, record, where, err))
+        return -1;
+    if (e->kind == TRIAGE_KINDS && t->to == &t->train)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: expected field \"kind\" in training questions, as ambit-data triage make writes it",
+                         where);
+    return 0;
+}
+
 /* Fills the example and finds its schema; its values are freed by the caller. */
 static int read_example(struct triage_example *e, const struct schema **s, struct triage_trainer *t,
                         const json_t *record, const char *where, struct error *err)
@@ -359,7 +383,7 @@ static int read_example(struct triage_example *e, const struct schema **s, struc
     const char *db_id = json_get_string(record, "db_id", where, err);
 
     if (!db_id || !(e->question.text = json_get_string(record, "question", where, err)) ||
-        read_class(&e->class, record, where, err) || triage_context(&e->question.context, record, where, err) ||
+        read_labels(e, t, record, where, err) || triage_context(&e->question.context, record, where, err) ||
         read_values(&e->question, record, where, err))
         return -1;
     const char *origin = json_string_value(json_object_get(record, "source_class"));
@@ -379,7 +403,10 @@ static int add_example(struct triage_trainer *t, const struct triage_example *e,
         gate_question_tokens(&ids, t->model.tokenizer, e->question.text, where, err))
         t->counts->skipped++;
     else {
-        t->counts->of_class[e->class] += t->to == &t->train;
+        if (t->to == &t->train) {
+            t->counts->of_class[e->class]++;
+            t->counts->of_kind[e->kind]++;
+        }
         rc = prepare_schema(t, s, err) || score_question(t, &ids, e, err) ? -1 : 0;
     }
     ids_release(&ids);
@@ -420,6 +447,28 @@ static double accuracy(const struct gate_triage *head, const struct triage_featu
     return sum / TRIAGE_CLASSES;
 }
 
+/* The mean over the kinds of the share of questions whose likeliest kind is right. */
+static double kind_accuracy(const struct gate_triage *head, const struct triage_features *f)
+{
+    int of_kind[TRIAGE_KINDS] = { 0 }, right[TRIAGE_KINDS] = { 0 }, found = 0;
+    double sum = 0;
+
+    for (int k = 0; k < f->n; k++) {
+        double p[TRIAGE_KINDS];
+        int best = 0;
+        if (f->kinds[k] == TRIAGE_KINDS)
+            continue;
+        gate_triage_predict_kinds(head, f->features + (size_t)k * TRIAGE_FEATURES, p);
+        for (int i = 1; i < TRIAGE_KINDS; i++)
+            best = p[i] > p[best] ? i : best;
+        found += of_kind[f->kinds[k]]++ == 0;
+        right[best] += best == f->kinds[k];
+    }
+    for (int k = 0; k < TRIAGE_KINDS; k++)
+        sum += of_kind[k] ? (double)right[k] / of_kind[k] : 0;
+    return found ? sum / found : NAN;
+}
+
 static int open_all(struct triage_trainer *t, struct error *err)
 {
     const struct triage_train_request *q = t->q;
@@ -445,6 +494,7 @@ static void release_features(struct triage_features *f)
 {
     free(f->features);
     free(f->classes);
+    free(f->kinds);
     free(f->origins);
 }
 
@@ -492,10 +542,11 @@ static int fit_and_save(struct triage_trainer *t, struct error *err)
 {
     struct gate_triage head;
 
-    triage_fit(&head, t->train.features, t->train.classes, t->train.n);
+    triage_fit(&head, t->train.features, t->train.kinds, t->train.n);
     triage_choose(&t->counts->valid, &head, t->valid.features, t->valid.classes, t->valid.origins, t->valid.n,
                   t->q->false_refusals);
     t->counts->accuracy = accuracy(&head, &t->valid);
+    t->counts->kind_accuracy = kind_accuracy(&head, &t->valid);
     return gate_triage_save(&head, &t->model, t->q->out, err);
 }
 

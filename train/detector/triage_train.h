@@ -3,7 +3,8 @@
  *
  * The detector scores all questions once and stays unchanged.  The head is then fitted to the cached features by
  * accelerated gradient descent (Nesterov 1983) on the cross-entropy with an L2 penalty.  Each class has the same total
- * weight, because the frequencies of the classes in use are unknown.  The problem is convex, so nothing is random.
+ * weight, because the frequencies of the classes in use are unknown, and each kind of a class an equal share of it.
+ * The problem is convex, so nothing is random.
  *
  * A question with "values" is read twice: with its stored values, and as if none were known.  One whose class depends
  * on the values ("by_values") is only read with them.  The thresholds of the head are chosen on validation questions,
@@ -16,7 +17,7 @@
 #include "models/gatekeeper/gate_triage.h"
 
 struct triage_train_request {
-    const char *model, *data; /* folders: the detector; questions.jsonl with classes and tables.json */
+    const char *model, *data; /* folders: the detector; questions.jsonl with kinds and tables.json */
     const char *valid;        /* folder of the same form, which chooses the thresholds */
     double false_refusals;    /* maximum share of the answerable validation questions that are refused */
     const char *out;          /* file */
@@ -32,12 +33,14 @@ struct triage_shares {
 
 struct triage_train_counts {
     int64_t of_class[TRIAGE_CLASSES], skipped; /* skipped: questions of schemas that are too wide, or without tokens */
-    double accuracy;                           /* on the validation questions, each class having the same weight */
-    struct triage_shares valid;                /* shares of the validation questions */
+    int64_t of_kind[TRIAGE_KINDS];
+    double accuracy;            /* on the validation questions, each class having the same weight */
+    double kind_accuracy;       /* the same by kind, each kind having the same weight */
+    struct triage_shares valid; /* shares of the validation questions */
 };
 
-/* Fits the head to n questions.  features: [n, TRIAGE_FEATURES]; classes: [n]. */
-void triage_fit(struct gate_triage *t, const float *features, const uint8_t *classes, int n);
+/* Fits the head to n questions.  features: [n, TRIAGE_FEATURES]; kinds: [n]. */
+void triage_fit(struct gate_triage *t, const float *features, const uint8_t *kinds, int n);
 
 /* Chooses the thresholds of a head on n questions.  features: [n, TRIAGE_FEATURES]; classes, origins: [n]. */
 void triage_choose(struct triage_shares *shares, struct gate_triage *head, const float *features,

@@ -179,7 +179,7 @@ static void test_line(void **state)
         "\"alternatives\":[],\"nearest\":[{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,\"values\":[]}],"
         "\"category\":\"column-unanswerable\"}],\"sentence\":\"Oops, this question has multiple semantic meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", "
         "\\\"opponent score\\\", \\\"the \\\"\\\"final\\\"\\\" score\\\" or \\\"<b>&'\\\". Sorry, we can't find an answer: \\\"<i>\\\" "
-        "cannot be mapped to any concept of the table (closest: \\\"<b>&'\\\").\",\"triage\":{\"class\":\"unanswerable\","
+        "cannot be mapped to any concept of the table (closest: \\\"<b>&'\\\").\",\"triage\":{\"class\":\"unanswerable\",\"kind\":\"column\","
         "\"words\":[{\"text\":\"<i>\",\"start\":6,\"end\":9,\"reason\":\"column\"}],\"sentence\":\"Oops, this question has "
         "multiple semantic meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", \\\"opponent score\\\", "
         "\\\"the \\\"\\\"final\\\"\\\" score\\\" or \\\"<b>&'\\\". Sorry, we can't find an answer: \\\"<i>\\\" cannot be "
@@ -204,6 +204,7 @@ static void test_problem(void **state)
         assert_true(json_real_value(json_object_get(line, "problem")) == 0.25 * i);
         assert_int_equal(json_array_size(json_object_get(line, "status")), 0);
         assert_string_equal(json_string_value(json_object_get(json_object_get(line, "triage"), "class")), "answerable");
+        assert_string_equal(json_string_value(json_object_get(json_object_get(line, "triage"), "kind")), "answerable");
         assert_null(json_object_get(line, "id"));
         assert_null(json_object_get(line, "heat"));
         json_decref(line);

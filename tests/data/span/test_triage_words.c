@@ -50,33 +50,42 @@ static void test_classes(void **state)
 {
     static const struct {
         const char *question;
-        enum triage_class class;
+        enum triage_kind kind;
         enum triage_reason reason;
     } cases[] = {
-        { "What is the list price of each product?", TRIAGE_ANSWERABLE, REASON_NONE },
-        { "How many buyers are there?", TRIAGE_ANSWERABLE, REASON_NONE },
-        { "Show the price of each product.", TRIAGE_AMBIGUOUS, REASON_SHARED },
-        { "What is the warranty?", TRIAGE_UNANSWERABLE, REASON_COLUMN },
-        { "Forecast the list price of each product.", TRIAGE_UNANSWERABLE, REASON_REQUEST },
-        { "Why is the list price so low?", TRIAGE_UNANSWERABLE, REASON_KNOWLEDGE },
-        { "Thanks a lot!", TRIAGE_IMPROPER, REASON_TALK },
-        { "Hi!", TRIAGE_IMPROPER, REASON_TALK },
-        { "I went swimming", TRIAGE_IMPROPER, REASON_NONE },
-        { "", TRIAGE_IMPROPER, REASON_NONE },
+        { "What is the list price of each product?", KIND_ANSWERABLE, REASON_NONE },
+        { "How many buyers are there?", KIND_ANSWERABLE, REASON_NONE },
+        { "Show the price of each product.", KIND_SCHEMA, REASON_SHARED },
+        { "What is the warranty?", KIND_TABLE, REASON_COLUMN },
+        { "Which buyers have a warranty certificate plus insurance?", KIND_COLUMN, REASON_COLUMN },
+        { "Show the recent products.", KIND_TIME, REASON_TIME },
+        { "Which buyers were there last season?", KIND_TIME, REASON_TIME },
+        { "Show the top products.", KIND_AGGREGATE, REASON_AGGREGATE },
+        { "Which cities are large?", KIND_AGGREGATE, REASON_AGGREGATE },
+        /* A number or a measure makes vague words exact. */
+        { "Show the buyers of 3 weeks ago.", KIND_ANSWERABLE, REASON_NONE },
+        { "Show the top three products.", KIND_ANSWERABLE, REASON_NONE },
+        { "How high is the list price?", KIND_ANSWERABLE, REASON_NONE },
+        { "Forecast the list price of each product.", KIND_REQUEST, REASON_REQUEST },
+        { "Why is the list price so low?", KIND_KNOWLEDGE, REASON_KNOWLEDGE },
+        { "Thanks a lot!", KIND_IMPROPER, REASON_TALK },
+        { "Hi!", KIND_IMPROPER, REASON_TALK },
+        { "I went swimming", KIND_IMPROPER, REASON_NONE },
+        { "", KIND_IMPROPER, REASON_NONE },
         /* "plot" is a column here, and no request. */
-        { "What is the plot of each product?", TRIAGE_ANSWERABLE, REASON_NONE },
+        { "What is the plot of each product?", KIND_ANSWERABLE, REASON_NONE },
         /* Forms of one word are the same word. */
-        { "When was it shipped, by city?", TRIAGE_ANSWERABLE, REASON_NONE },
+        { "When was it shipped, by city?", KIND_ANSWERABLE, REASON_NONE },
     };
     double confidence;
 
     (void)state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         struct triage_reading r = read_question(cases[i].question);
-        enum triage_class class = triage_by_keywords(&r, &confidence);
-        if (class != cases[i].class || triage_main_reason(&r, class) != cases[i].reason)
-            fail_msg("\"%s\": %s for reason %d", cases[i].question, triage_class_name(class),
-                     triage_main_reason(&r, class));
+        enum triage_kind kind = triage_by_keywords(&r, &confidence);
+        if (kind != cases[i].kind || triage_main_reason(&r, kind) != cases[i].reason)
+            fail_msg("\"%s\": %s, %s for reason %d", cases[i].question, triage_class_name(triage_kind_class(kind)),
+                     triage_kind_name(kind), triage_main_reason(&r, kind));
         assert_true(confidence >= 0 && confidence <= 1);
     }
 }
@@ -104,7 +113,7 @@ static void test_values(void **state)
     struct triage_reading r = read_question(question);
 
     (void)state;
-    assert_int_equal(triage_main_reason(&r, TRIAGE_UNANSWERABLE), REASON_NONE);
+    assert_int_equal(triage_main_reason(&r, KIND_MISSING_VALUE), REASON_NONE);
     assert_float_equal(r.signs[SIGN_VALUES] + r.signs[SIGN_VALUE] + r.signs[SIGN_STRANGE], 0, 0);
     assert_float_equal(r.signs[SIGN_KNOWN], 1. / 3, 1e-6);
     triage_read(&r, &q, &names);
@@ -112,7 +121,7 @@ static void test_values(void **state)
     assert_float_equal(r.signs[SIGN_VALUE], 1, 0);   /* Oslo */
     assert_float_equal(r.signs[SIGN_STRANGE], 1, 0); /* Turku */
     assert_float_equal(r.signs[SIGN_KNOWN], 2. / 3, 1e-6);
-    json_t *words = triage_words_json(&r, TRIAGE_UNANSWERABLE, question);
+    json_t *words = triage_words_json(&r, KIND_MISSING_VALUE, question);
     char *text = json_dumps(words, JSON_COMPACT);
     assert_string_equal(text, "[{\"text\":\"Turku\",\"start\":28,\"end\":33,\"reason\":\"value\"}]");
     free(text);
@@ -161,26 +170,82 @@ static void test_context(void **state)
     json_decref(none);
 }
 
-static void check_sentence(const char *question, enum triage_class class, const char *wanted)
+/* Words of which several columns have a value; those that a column's name has are clear. */
+static void test_shared_values(void **state)
+{
+    const char *question = "Who is in Oslo?";
+    const struct tag_value oslo[] = { { .column = 0, .start = 10, .end = 14 },
+                                      { .column = 4, .start = 10, .end = 14 } };
+    struct triage_question q = { .text = question, .values = oslo, .n_values = 2, .has_values = true };
+    struct triage_reading r;
+
+    (void)state;
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_SHARED_VALUE], 1, 0);
+    assert_int_equal(triage_main_reason(&r, KIND_AMBIGUOUS_VALUE), REASON_SHARED_VALUE);
+    q.n_values = 1;
+    triage_read(&r, &q, &names);
+    assert_float_equal(r.signs[SIGN_SHARED_VALUE], 0, 0);
+    assert_int_equal(triage_main_reason(&r, KIND_AMBIGUOUS_VALUE), REASON_NONE);
+}
+
+/* Each kind has a class, and its name leads back to it. */
+static void test_kind_names(void **state)
+{
+    enum triage_kind read;
+    struct error err;
+
+    (void)state;
+    for (int k = 0; k < TRIAGE_KINDS; k++) {
+        enum triage_class class = triage_kind_class((enum triage_kind)k);
+        json_t *record = json_pack("{s:s}", "kind", triage_kind_name((enum triage_kind)k));
+        assert_int_equal(triage_kind_of(class, triage_kind_name((enum triage_kind)k)), k);
+        assert_int_equal(triage_kind_read(&read, class, record, "line 1", &err), 0);
+        assert_int_equal(read, k);
+        json_decref(record);
+    }
+    assert_int_equal(triage_kind_of(TRIAGE_IMPROPER, "value"), TRIAGE_KINDS);
+    json_t *bad = json_pack("{s:s}", "kind", "column");
+    assert_int_equal(triage_kind_read(&read, TRIAGE_AMBIGUOUS, bad, "line 1", &err), -1);
+    assert_string_equal(err.text,
+                        "line 1: field \"kind\": expected schema, wording, value, time, aggregate for the class "
+                        "ambiguous, got \"column\"");
+    json_object_del(bad, "kind");
+    assert_int_equal(triage_kind_read(&read, TRIAGE_AMBIGUOUS, bad, "line 1", &err), 0);
+    assert_int_equal(read, TRIAGE_KINDS);
+    json_decref(bad);
+}
+
+static void check_sentence(const char *question, enum triage_kind kind, const char *wanted)
 {
     struct triage_reading r = read_question(question);
-    char *sentence = triage_sentence(&r, class, question);
+    char *sentence = triage_sentence(&r, kind, question);
 
     assert_string_equal(sentence, wanted);
     free(sentence);
 }
 
+/* Without a word that explains the kind there is a sentence of the kind, and another reason of the class. */
 static void test_sentences(void **state)
 {
     (void)state;
     check_sentence("What is the d\xc3\xa9"
                    "cor and the warranty?",
-                   TRIAGE_UNANSWERABLE,
+                   KIND_COLUMN,
                    "The database seems to have no answer to this question. No table or column is called \"d\xc3\xa9"
                    "cor\", \"warranty\".");
-    check_sentence("Show the price.", TRIAGE_AMBIGUOUS,
+    check_sentence("What is the warranty?", KIND_TABLE,
+                   "The database seems to have no answer to this question. No table is about this. No table or column "
+                   "is called \"warranty\".");
+    check_sentence("Show the price.", KIND_SCHEMA,
                    "This question seems to have several interpretations. Several columns have names with \"price\".");
-    check_sentence("City?", TRIAGE_IMPROPER, "This seems to be no question about the database.");
+    check_sentence("Show the city.", KIND_WORDING,
+                   "This question seems to have several interpretations. Its words can be read in several ways.");
+    check_sentence("Show recent prices of large cities.", KIND_TIME,
+                   "This question seems to have several interpretations. A time is not given exactly: \"recent\".");
+    check_sentence("Show recent prices of large cities.", KIND_AGGREGATE,
+                   "This question seems to have several interpretations. It depends on the meaning of \"large\".");
+    check_sentence("City?", KIND_IMPROPER, "This seems to be no question about the database.");
 }
 
 /* More words and spans than are kept. */
@@ -203,9 +268,9 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),   cmocka_unit_test(test_signs), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long),  cmocka_unit_test(test_quotes),
-        cmocka_unit_test(test_context),
+        cmocka_unit_test(test_classes),   cmocka_unit_test(test_signs),         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long),          cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_context),   cmocka_unit_test(test_shared_values), cmocka_unit_test(test_kind_names),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
