@@ -12,7 +12,6 @@
 
 #include "data/corpora/dataset.h"
 #include "data/corpora/triage.h"
-#include "kernels/rng.h"
 
 struct triage_make_request {
     const char *spans;     /* file of marked words */
@@ -29,9 +28,5 @@ struct triage_make_request {
  * class depends on them.  The same seed gives the same bytes.  Returns -1 with EXIT_CODE_DATA naming file, line and
  * field. */
 int triage_make(const struct triage_make_request *q, struct triage_counts *n, struct error *err);
-
-/* Small talk that fits no database, and a request beyond SQL about a table and its column.  The caller frees them. */
-char *triage_small_talk(struct rng *rng);
-char *triage_request_beyond(struct rng *rng, const char *table, const char *column);
 
 #endif
