@@ -12,21 +12,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sources in parts of a thousand of all questions. */
+/* Sources, the kind of their questions and their share in parts of a thousand. */
 enum make_source {
-    MAKE_ANSWERABLE,
-    MAKE_AMBIGUOUS,
-    MAKE_UNANSWERABLE,
+    MAKE_ANSWERABLE, /* MAKE_ANSWERABLE to MAKE_OUT_OF_SCOPE: records with marked words */
+    MAKE_DOUBLED,
+    MAKE_VALUE_COPIED,
+    MAKE_DELETED,
+    MAKE_VALUE_DELETED,
+    MAKE_OUT_OF_SCOPE,
+    MAKE_TABLE_DELETED,
     MAKE_ELSEWHERE,
-    MAKE_NATURAL,
-    MAKE_NATURAL_CLEAR,
-    MAKE_BEYOND,
+    MAKE_NATURAL_CLEAR, /* MAKE_NATURAL_CLEAR to MAKE_NATURAL_AGGREGATE: data folder */
+    MAKE_NATURAL_SCHEMA,
+    MAKE_NATURAL_WORDING,
+    MAKE_NATURAL_AGGREGATE,
+    MAKE_REQUEST, /* MAKE_REQUEST and following: templates */
+    MAKE_KNOWLEDGE,
+    MAKE_TIME,
+    MAKE_TIME_EXACT,
+    MAKE_AGGREGATE,
+    MAKE_AGGREGATE_EXACT,
     MAKE_FOLLOWING,
     MAKE_FOLLOWING_ELSEWHERE,
     MAKE_TALK,
     MAKE_SOURCES
 };
-static const int per_mille[MAKE_SOURCES] = { 235, 160, 165, 65, 70, 70, 60, 45, 20, 110 };
+static const struct {
+    int per_mille;
+    enum triage_kind kind;
+    const char *origin; /* NULL: the record's own word */
+} sources[MAKE_SOURCES] = {
+    [MAKE_ANSWERABLE] = { 185, KIND_ANSWERABLE, NULL },
+    [MAKE_DOUBLED] = { 85, KIND_SCHEMA, NULL },
+    [MAKE_VALUE_COPIED] = { 35, KIND_AMBIGUOUS_VALUE, NULL },
+    [MAKE_DELETED] = { 65, KIND_COLUMN, NULL },
+    [MAKE_VALUE_DELETED] = { 50, KIND_MISSING_VALUE, NULL },
+    [MAKE_OUT_OF_SCOPE] = { 15, KIND_REQUEST, NULL },
+    [MAKE_TABLE_DELETED] = { 45, KIND_TABLE, "table deleted" },
+    [MAKE_ELSEWHERE] = { 40, KIND_TABLE, "another database" },
+    [MAKE_NATURAL_CLEAR] = { 60, KIND_ANSWERABLE, "natural" },
+    [MAKE_NATURAL_SCHEMA] = { 25, KIND_SCHEMA, "natural" },
+    [MAKE_NATURAL_WORDING] = { 30, KIND_WORDING, "natural" },
+    [MAKE_NATURAL_AGGREGATE] = { 20, KIND_AGGREGATE, "natural" },
+    [MAKE_REQUEST] = { 30, KIND_REQUEST, "beyond SQL" },
+    [MAKE_KNOWLEDGE] = { 40, KIND_KNOWLEDGE, "outside knowledge" },
+    [MAKE_TIME] = { 35, KIND_TIME, "vague time" },
+    [MAKE_TIME_EXACT] = { 30, KIND_ANSWERABLE, "exact time" },
+    [MAKE_AGGREGATE] = { 40, KIND_AGGREGATE, "vague filter" },
+    [MAKE_AGGREGATE_EXACT] = { 35, KIND_ANSWERABLE, "exact filter" },
+    [MAKE_FOLLOWING] = { 40, KIND_ANSWERABLE, "following" },
+    [MAKE_FOLLOWING_ELSEWHERE] = { 15, KIND_COLUMN, "following, another database" },
+    [MAKE_TALK] = { 80, KIND_IMPROPER, "small talk" },
+};
 
 struct triage_maker {
     const struct triage_make_request *q;
@@ -172,7 +209,7 @@ enum { CONTEXT_PERCENT = 40 };
 struct made_question {
     const char *db_id, *origin;
     char *text; /* owned */
-    enum triage_class class;
+    enum triage_kind kind;
     const struct span_record *on; /* the record whose columns and values the schema has; NULL: values are unknown */
     bool by_values;               /* the class depends on the stored values */
     bool follows;                 /* the question has an earlier one in any case */
@@ -181,9 +218,10 @@ struct made_question {
 /* Writes a question and frees its text. */
 static int write_question(struct triage_maker *t, const struct made_question *q, struct error *err)
 {
-    json_t *o =
-        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "id", (json_int_t)++t->written, "db_id", q->db_id, "question",
-                  q->text, "class", triage_class_name(q->class), "source", "made", "source_class", q->origin);
+    enum triage_class class = triage_kind_class(q->kind);
+    json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:s}", "id", (json_int_t)++t->written, "db_id", q->db_id,
+                          "question", q->text, "class", triage_class_name(class), "kind", triage_kind_name(q->kind),
+                          "source", "made", "source_class", q->origin);
 
     if (q->on && (q->follows || rng_below(&t->rng, 100) < CONTEXT_PERCENT)) {
         const struct span_column *c = draw_column(t, q->on);
@@ -196,55 +234,100 @@ static int write_question(struct triage_maker *t, const struct made_question *q,
     if (q->by_values)
         json_object_set_new(o, "by_values", json_true());
     int rc = json_write_line(&t->out, o, err);
-    t->counts->of_class[q->class]++;
+    t->counts->of_class[class]++;
     json_decref(o);
     free(q->text);
     return rc;
 }
 
-static enum triage_class class_of(const struct span_record *r)
+static enum triage_kind kind_of(const struct span_record *r)
 {
-    enum triage_class class = TRIAGE_ANSWERABLE;
+    bool by_values = strncmp(r->kind, "value-", strlen("value-")) == 0;
+    enum triage_kind kind = KIND_ANSWERABLE;
 
     for (int i = 0; i < r->n_spans; i++) {
+        if (r->spans[i].label == SPAN_UNK && strcmp(r->kind, "out-of-scope") == 0)
+            return KIND_REQUEST;
         if (r->spans[i].label == SPAN_UNK)
-            return TRIAGE_UNANSWERABLE;
+            return by_values ? KIND_MISSING_VALUE : KIND_COLUMN;
         if (r->spans[i].label == SPAN_AMB)
-            class = TRIAGE_AMBIGUOUS;
+            kind = by_values ? KIND_AMBIGUOUS_VALUE : KIND_SCHEMA;
     }
-    return class;
+    return kind;
 }
 
 static int64_t wanted(const struct triage_maker *t, enum make_source source)
 {
-    return t->q->questions * per_mille[source] / 1000;
+    return t->q->questions * sources[source].per_mille / 1000;
 }
 
-/* Whether the edit concerns values alone. */
-static bool is_of_values(const struct span_record *r)
+/* Writes the question, whose text it takes, about the columns of a record. */
+static int write_about(struct triage_maker *t, enum make_source source, const struct span_record *on, char *text,
+                       const char *origin, struct error *err)
 {
-    return strncmp(r->kind, "value-", strlen("value-")) == 0;
+    enum triage_kind kind = sources[source].kind;
+    const char *db_id = schema_of(t, on, err);
+    const struct made_question q = { .db_id = db_id,
+                                     .origin = origin,
+                                     .text = text,
+                                     .kind = kind,
+                                     .on = on,
+                                     .by_values = kind == KIND_AMBIGUOUS_VALUE || kind == KIND_MISSING_VALUE,
+                                     .follows = source == MAKE_FOLLOWING || source == MAKE_FOLLOWING_ELSEWHERE };
+
+    if (db_id)
+        return write_question(t, &q, err);
+    free(text);
+    return -1;
 }
 
-static int write_spans(struct triage_maker *t, const int *order, enum make_source source, enum triage_class class,
-                       struct error *err)
+static int write_spans(struct triage_maker *t, const int *order, enum make_source source, struct error *err)
 {
     int64_t left = wanted(t, source);
 
     for (int i = 0; i < t->spans.n && left; i++) {
         const struct span_record *r = &t->spans.items[order[i]];
-        if (class_of(r) != class)
+        if (kind_of(r) != sources[source].kind)
             continue;
-        const char *db_id = schema_of(t, r, err);
-        if (!db_id)
+        if (write_about(t, source, r, xstrdup(r->question), r->kind, err))
             return -1;
-        const struct made_question q = { .db_id = db_id,
-                                         .origin = r->kind,
-                                         .text = xstrdup(r->question),
-                                         .class = class,
-                                         .on = r,
-                                         .by_values = class != TRIAGE_ANSWERABLE && is_of_values(r) };
-        if (write_question(t, &q, err))
+        left--;
+    }
+    return 0;
+}
+
+/* A table that the record's marked words use, while other columns have another table; NULL: there is none. */
+static const char *used_table(struct rng *rng, const struct span_record *r)
+{
+    const struct marked_span *s = r->n_spans ? &r->spans[rng_below(rng, (uint32_t)r->n_spans)] : NULL;
+    const char *table = s && s->n_alternatives ? r->columns[s->alternatives[0].column].table : NULL;
+
+    for (int i = 0; table && i < r->n_columns; i++)
+        if (strcmp(table_of(&r->columns[i]), table) != 0)
+            return table;
+    return NULL;
+}
+
+/* Answerable questions, without the columns of a table that they use. */
+static int write_without_table(struct triage_maker *t, const int *order, struct error *err)
+{
+    int64_t left = wanted(t, MAKE_TABLE_DELETED);
+
+    for (int i = 0; i < t->spans.n && left; i++) {
+        const struct span_record *r = &t->spans.items[order[i]];
+        const char *table = kind_of(r) == KIND_ANSWERABLE ? used_table(&t->rng, r) : NULL;
+        if (!table)
+            continue;
+        struct span_record part = *r;
+        part.columns = xcalloc((size_t)r->n_columns, sizeof *part.columns);
+        part.n_columns = 0;
+        for (int k = 0; k < r->n_columns; k++)
+            if (strcmp(table_of(&r->columns[k]), table) != 0)
+                part.columns[part.n_columns++] = r->columns[k];
+        int rc =
+            write_about(t, MAKE_TABLE_DELETED, &part, xstrdup(r->question), sources[MAKE_TABLE_DELETED].origin, err);
+        free(part.columns);
+        if (rc)
             return -1;
         left--;
     }
@@ -262,19 +345,10 @@ static int write_elsewhere(struct triage_maker *t, const int *order, struct erro
     int64_t left = wanted(t, MAKE_ELSEWHERE);
 
     for (int i = 0; i < t->spans.n && left; i++) {
-        const struct span_record *r = &t->spans.items[order[i]],
-                                 *other = &t->spans.items[rng_below(&t->rng, (uint32_t)t->spans.n)];
-        if (class_of(r) != TRIAGE_ANSWERABLE || same_database(r, other))
+        const struct span_record *r = &t->spans.items[order[i]], *other = draw_record(t);
+        if (kind_of(r) != KIND_ANSWERABLE || same_database(r, other))
             continue;
-        const char *db_id = schema_of(t, other, err);
-        if (!db_id)
-            return -1;
-        const struct made_question q = { .db_id = db_id,
-                                         .origin = "another database",
-                                         .text = xstrdup(r->question),
-                                         .class = TRIAGE_UNANSWERABLE,
-                                         .on = other };
-        if (write_question(t, &q, err))
+        if (write_about(t, MAKE_ELSEWHERE, other, xstrdup(r->question), sources[MAKE_ELSEWHERE].origin, err))
             return -1;
         left--;
     }
@@ -301,54 +375,112 @@ static char *draw_following(struct triage_maker *t, const struct span_record *r,
     return triage_following(&t->rng, alone ? NULL : c->name);
 }
 
-/* Fills text, class and origin of a question of the source; the text is NULL where nothing fits the record. */
-static void draw_template(struct triage_maker *t, struct made_question *q, enum make_source source)
+static bool is_id(const char *name)
 {
-    const struct span_column *c = draw_column(t, q->on);
+    size_t n = strlen(name);
+    return n >= 2 && strcasecmp(name + n - 2, "id") == 0;
+}
 
-    q->class = TRIAGE_UNANSWERABLE;
+/* A column of the type in the table, or NULL.  Numbers that identify rows are left out. */
+static const char *column_of_type(struct triage_maker *t, const struct span_record *r, const char *table,
+                                  enum column_type type)
+{
+    int first = (int)rng_below(&t->rng, (uint32_t)r->n_columns);
+
+    for (int i = 0; i < r->n_columns; i++) {
+        const struct span_column *c = &r->columns[(first + i) % r->n_columns];
+        if (strcmp(table_of(c), table) == 0 && c->type == type && !is_id(c->name))
+            return c->name;
+    }
+    return NULL;
+}
+
+/* A question with a vague or exact time or filter; NULL if the record lacks a column that it needs. */
+static char *draw_vague(struct triage_maker *t, const struct span_record *r, enum triage_kind kind, bool exact)
+{
+    static const char *const nouns[] = { "entry", "row", "record", "item", "result", "case" };
+    const struct span_column *c = draw_column(t, r);
+
+    if (!c)
+        return NULL;
+    struct triage_subject about = { .table = c->table ? c->table : nouns[rng_below(&t->rng, ARRAY_LEN(nouns))],
+                                    .column = c->name,
+                                    .number = column_of_type(t, r, table_of(c), COLUMN_NUMBER),
+                                    .time = column_of_type(t, r, table_of(c), COLUMN_TIME) };
+    if (!(kind == KIND_TIME ? about.time : about.number))
+        return NULL;
+    about.number = about.number ? about.number : about.time;
+    about.time = about.time ? about.time : about.column;
+    return triage_vague(&t->rng, kind, exact, &about);
+}
+
+/* A question of the source; NULL where nothing fits the record. */
+static char *draw_template(struct triage_maker *t, const struct span_record *r, enum make_source source)
+{
+    const struct span_column *c = draw_column(t, r);
+
     switch (source) {
     case MAKE_TALK:
-        q->class = TRIAGE_IMPROPER;
-        q->origin = "small talk";
-        q->text = triage_small_talk(&t->rng);
-        return;
+        return triage_small_talk(&t->rng);
     case MAKE_FOLLOWING:
-        q->class = TRIAGE_ANSWERABLE;
-        q->origin = "following";
-        q->follows = true;
-        q->text = draw_following(t, q->on, false);
-        return;
     case MAKE_FOLLOWING_ELSEWHERE:
-        q->origin = "following, another database";
-        q->follows = true;
-        q->text = draw_following(t, q->on, true);
-        return;
+        return draw_following(t, r, source == MAKE_FOLLOWING_ELSEWHERE);
+    case MAKE_TIME:
+    case MAKE_TIME_EXACT:
+        return draw_vague(t, r, KIND_TIME, source == MAKE_TIME_EXACT);
+    case MAKE_AGGREGATE:
+    case MAKE_AGGREGATE_EXACT:
+        return draw_vague(t, r, KIND_AGGREGATE, source == MAKE_AGGREGATE_EXACT);
     default:
-        q->origin = "beyond SQL";
-        q->text = triage_request_beyond(&t->rng, c && c->table ? c->table : "player", c ? c->name : "age");
+        return triage_beyond(&t->rng, sources[source].kind, c && c->table ? c->table : "player", c ? c->name : "age");
     }
 }
 
+enum { TRIES = 20 /* for a question */ };
+
 static int write_templates(struct triage_maker *t, enum make_source source, struct error *err)
 {
-    for (int64_t left = wanted(t, source); left; left--) {
-        struct made_question q = { .on = draw_record(t) };
-        draw_template(t, &q, source);
-        if (q.text && !(q.db_id = schema_of(t, q.on, err))) {
-            free(q.text);
+    int64_t left = wanted(t, source);
+
+    for (int64_t tries = TRIES * left; left && tries; tries--) {
+        const struct span_record *r = draw_record(t);
+        char *text = draw_template(t, r, source);
+        if (text && write_about(t, source, r, text, sources[source].origin, err))
             return -1;
-        }
-        if (q.text && write_question(t, &q, err))
-            return -1;
+        left -= text != NULL;
     }
     return 0;
 }
 
-static int write_natural(struct triage_maker *t, bool ambiguous, struct error *err)
+static enum triage_kind kind_of_example(const struct example *e)
+{
+    if (!e->ambiguous)
+        return KIND_ANSWERABLE;
+    if (e->linguistic != LINGUISTIC_NONE)
+        return KIND_WORDING;
+    return e->type == SIA_AGGREGATE ? KIND_AGGREGATE : KIND_SCHEMA;
+}
+
+static int write_example(struct triage_maker *t, const struct example *e, enum make_source source, struct error *err)
+{
+    const struct schema *s = schema_find(&t->natural.schemas, e->db_id);
+    struct schema copy;
+
+    if (!schema_find(&t->schemas, e->db_id)) {
+        schema_join(&copy, &s, 1);
+        if (schema_set_add(&t->schemas, &copy, err))
+            return -1;
+    }
+    const struct made_question q = {
+        .db_id = e->db_id, .origin = sources[source].origin, .text = xstrdup(e->question), .kind = sources[source].kind
+    };
+    return write_question(t, &q, err);
+}
+
+static int write_natural(struct triage_maker *t, enum make_source source, struct error *err)
 {
     const struct example_list *list = &t->natural.splits[t->q->split];
-    int64_t left = wanted(t, ambiguous ? MAKE_NATURAL : MAKE_NATURAL_CLEAR);
+    int64_t left = wanted(t, source);
     int *order = xmalloc((size_t)(list->n + 1) * sizeof *order), rc = 0;
 
     for (int i = 0; i < list->n; i++)
@@ -356,40 +488,37 @@ static int write_natural(struct triage_maker *t, bool ambiguous, struct error *e
     rng_shuffle(&t->rng, order, list->n, sizeof *order);
     for (int i = 0; i < list->n && left && rc == 0; i++) {
         const struct example *e = &list->items[order[i]];
-        if (e->ambiguous != ambiguous)
+        if (kind_of_example(e) != sources[source].kind)
             continue;
-        const struct schema *s = schema_find(&t->natural.schemas, e->db_id);
-        struct schema copy;
-        if (!schema_find(&t->schemas, e->db_id)) {
-            schema_join(&copy, &s, 1);
-            rc = schema_set_add(&t->schemas, &copy, err);
-        }
-        const struct made_question q = { .db_id = e->db_id,
-                                         .origin = "natural",
-                                         .text = xstrdup(e->question),
-                                         .class = ambiguous ? TRIAGE_AMBIGUOUS : TRIAGE_ANSWERABLE };
-        rc = rc ? rc : write_question(t, &q, err);
+        rc = write_example(t, e, source, err);
         left--;
     }
     free(order);
     return rc;
 }
 
+static int write_source(struct triage_maker *t, const int *order, enum make_source source, struct error *err)
+{
+    if (source == MAKE_TABLE_DELETED)
+        return write_without_table(t, order, err);
+    if (source == MAKE_ELSEWHERE)
+        return write_elsewhere(t, order, err);
+    if (source <= MAKE_OUT_OF_SCOPE)
+        return write_spans(t, order, source, err);
+    return source <= MAKE_NATURAL_AGGREGATE ? write_natural(t, source, err) : write_templates(t, source, err);
+}
+
 static int write_all(struct triage_maker *t, struct error *err)
 {
-    int *order = xmalloc((size_t)(t->spans.n + 1) * sizeof *order);
+    int *order = xmalloc((size_t)(t->spans.n + 1) * sizeof *order), rc = 0;
 
     for (int i = 0; i < t->spans.n; i++)
         order[i] = i;
     rng_shuffle(&t->rng, order, t->spans.n, sizeof *order);
-    int rc = write_spans(t, order, MAKE_ANSWERABLE, TRIAGE_ANSWERABLE, err) ||
-             write_spans(t, order, MAKE_AMBIGUOUS, TRIAGE_AMBIGUOUS, err) ||
-             write_spans(t, order, MAKE_UNANSWERABLE, TRIAGE_UNANSWERABLE, err) || write_elsewhere(t, order, err) ||
-             write_natural(t, true, err) || write_natural(t, false, err) || write_templates(t, MAKE_BEYOND, err) ||
-             write_templates(t, MAKE_FOLLOWING, err) || write_templates(t, MAKE_FOLLOWING_ELSEWHERE, err) ||
-             write_templates(t, MAKE_TALK, err);
+    for (int i = 0; i < MAKE_SOURCES && rc == 0; i++)
+        rc = write_source(t, order, (enum make_source)i, err);
     free(order);
-    return rc ? -1 : 0;
+    return rc;
 }
 
 static int write_tables(const struct triage_maker *t, const char *dir, struct error *err)

@@ -1,11 +1,11 @@
 /*
- * triage_make.h - training questions of all classes of data/corpora/triage.h.
+ * triage_make.h - training questions of all kinds of data/corpora/triage.h.
  *
  * Marked words of counterfactual.h give answerable, ambiguous and unanswerable questions on edited tables: the same
- * question is in several classes, depending on its table.  Three of ten tables have abbreviated names.  Data folders in
- * the form of natural.h give ambiguous and answerable ones.  An answerable question on the table of another one is
- * unanswerable.  Requests beyond SQL, small talk and questions that follow an earlier one are made from templates,
- * which were written by hand.
+ * question is of several kinds, depending on its table.  Three of ten tables have abbreviated names.  Data folders in
+ * the form of natural.h give ambiguous and answerable ones.  An answerable question without a table that it uses, or
+ * on the table of another question, is unanswerable.  Templates give requests beyond SQL, outside knowledge, small
+ * talk, questions that follow an earlier one, and questions with vague times or filters beside similar exact ones.
  */
 #ifndef DATA_SYNTH_TRIAGE_MAKE_H
 #define DATA_SYNTH_TRIAGE_MAKE_H
@@ -23,10 +23,10 @@ struct triage_make_request {
     bool force;
 };
 
-/* Writes OUT/questions.jsonl and OUT/tables.json in the form of triage_convert; source_class is the origin.  "values"
- * lists the stored values in a question, [{"column", "text", "start", "end"}], if values are known.  "by_values": the
- * class depends on them.  The same seed gives the same bytes.  Returns -1 with EXIT_CODE_DATA naming file, line and
- * field. */
+/* Writes OUT/questions.jsonl and OUT/tables.json in the form of triage_convert with a kind; source_class is the origin.
+ * "values" lists the stored values in a question, [{"column", "text", "start", "end"}], if values are known.
+ * "by_values": the class depends on them.  The same seed gives the same bytes.  Returns -1 with EXIT_CODE_DATA naming
+ * file, line and field. */
 int triage_make(const struct triage_make_request *q, struct triage_counts *n, struct error *err);
 
 #endif

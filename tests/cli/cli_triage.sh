@@ -59,9 +59,9 @@ has practiq/tables.json '"list_price"'
 printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Show the price of each item." 2 "What is the warranty?" 3 "Thanks!" 4 "Which item is called Tent?" 5 "Which item is called Kettle?" >words.jsonl
 printf '{"id":%d,"db_id":"shop","question":"q","class":"%s"}\n' 1 answerable 2 unanswerable 3 improper 9 ambiguous >gold5.jsonl
 run 0 data triage keywords words.jsonl --schema tables.json
-has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","triage":{"class":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}}'
-has shown '"class":"unanswerable","confidence":1.0,"words":[{"text":"warranty","start":12,"end":20,"reason":"column"}]'
-has shown '"class":"improper","confidence":0.9,"words":[{"text":"Thanks","start":0,"end":6,"reason":"small-talk"}]'
+has shown '{"id":1,"db_id":"shop","question":"Show the price of each item.","triage":{"class":"answerable","kind":"answerable","confidence":1.0,"words":[],"sentence":"The database seems to have an answer to this question."}}'
+has shown '"class":"unanswerable","kind":"table","confidence":1.0,"words":[{"text":"warranty","start":12,"end":20,"reason":"column"}]'
+has shown '"class":"improper","kind":"improper","confidence":0.9,"words":[{"text":"Thanks","start":0,"end":6,"reason":"small-talk"}]'
 sqlite3 shop.sqlite "CREATE TABLE item (name TEXT, price REAL); INSERT INTO item VALUES ('Tent', 5)"
 run 0 data triage keywords words.jsonl --db shop.sqlite -o valued.jsonl
 lines valued.jsonl 5
@@ -81,18 +81,35 @@ for i in 1 2 3 4 5 6; do
     printf '{"id":"e%d","source":"wikisql","db_id":"three%d","question":"Show Tent %d?","type":"plain","columns":[{"name":"maker","type":"text","values":["Tent"]}],"spans":[],"edit":{"deleted":[],"added":[]}}\n' $i $i $i
 done >spans.jsonl
 make_questions() { data triage make --spans spans.jsonl --questions 40 --force "$@"; }
-check "make" 0 "4 improper" make_questions -o made
+check "make" 0 "3 improper" make_questions -o made
 run 0 make_questions -o again
 diff -r made again >/dev/null || complain "make" "differs for the same seed"
 run 0 make_questions --seed 2 -o other
 ! cmp -s made/questions.jsonl other/questions.jsonl || complain "make" "is the same for another seed"
 for class in answerable ambiguous unanswerable improper; do has made/questions.jsonl "\"class\":\"$class\""; done
-has made/questions.jsonl '"class":"unanswerable","source":"made","source_class":"another database"'
+has made/questions.jsonl '"class":"unanswerable","kind":"table","source":"made","source_class":"another database"'
 check "no spans" 3 "expected records with marked words, got none" data triage make --spans /dev/null -o none
 check "bad spans" 3 'bad.jsonl: ' data triage make --spans bad.jsonl -o none
 
-has made/questions.jsonl '"source_class":"following","context":["'
-has made/questions.jsonl '"by_values":true'
+has made/questions.jsonl '"class":"answerable","kind":"answerable","source":"made","source_class":"following","context":["'
+for kind in '"ambiguous","kind":"schema","source":"made","source_class":"doubled"' '"ambiguous","kind":"aggregate","source":"made","source_class":"vague filter"' \
+    '"answerable","kind":"answerable","source":"made","source_class":"exact filter"' '"unanswerable","kind":"column","source":"made","source_class":"deleted"' \
+    '"unanswerable","kind":"knowledge","source":"made","source_class":"outside knowledge"' '"unanswerable","kind":"request","source":"made","source_class":"beyond SQL"'; do
+    has made/questions.jsonl "\"class\":$kind"
+done
+grep -q '"kind":"value","source":"made","source_class":"value-deleted".*"by_values":true' made/questions.jsonl || complain "make" "does not mark kinds that depend on values"
+! grep -q '"kind":"time"' made/questions.jsonl || complain "make" "asks for times of tables without such a column"
+# A table that the question uses is gone, with all its columns; questions about times need a column of times.
+for i in 1 2 3; do
+    printf '{"id":"f%d","source":"spider","db_id":"four%d","question":"Show the owner %d?","type":"plain","columns":[{"table":"boat","name":"length","type":"number","values":[]},{"table":"boat","name":"launch","type":"time","values":[]},{"table":"owner","name":"name","type":"text","values":[]}],"spans":[{"start":9,"end":14,"label":"COL","alternatives":[{"column":2}]}],"edit":{"deleted":[],"added":[]}}\n' $i $i $i
+done >tables.jsonl
+run 0 data triage make --spans tables.jsonl --questions 400 -o several
+db_id=$(sed -n 's/.*"db_id":"\([a-z_0-9]*\)","question":"Show the owner [123]?".*"source_class":"table deleted".*/\1/p' several/questions.jsonl | head -n 1)
+[ -n "$db_id" ] || complain "make" "deletes no table"
+sed -n "s/.*\"db_id\": *\"$db_id\".*/&/p" several/tables.json >without.json
+! grep -q '"name"' without.json || complain "make" "keeps a column of the deleted table: $(cat without.json)"
+has several/questions.jsonl '"class":"ambiguous","kind":"time","source":"made","source_class":"vague time"'
+has several/questions.jsonl '"class":"answerable","kind":"answerable","source":"made","source_class":"exact time"'
 grep -q '"class":"answerable".*"values":\[{"column":0,"text":"Tent"' made/questions.jsonl || complain "make" "lists no stored values"
 mkdir -p natural
 cp tables.json natural
@@ -116,16 +133,18 @@ run 0 train_head --valid other --false-refusals 1 -o all.json
 run 0 infer detect --model detector --schema tables.json --device cpu --relevance none words.jsonl -o detected.jsonl
 lines detected.jsonl 5
 has detected.jsonl '"triage":{"class":"'
+has detected.jsonl ',"kind":"'
 run 7 data score --rule triage --gold gold5.jsonl --pred detected.jsonl --json
 has shown '"aurc":0'
 run 0 infer ask --detector detector --schema tables.json --device cpu words.jsonl -o asked.jsonl
 has asked.jsonl '"triage":{"class":"'
 
 # --- a question is refused only after its words were looked up: here, if more than half of its content words are unknown
-numbers() { printf "$1%.0s," {1..36} | sed 's/,$//'; } # NUMBER
-known=$(numbers 0 | sed 's/0/-10/15')
+numbers() { printf "$1%.0s," {1..44} | sed 's/,$//'; } # NUMBER
+known=$(numbers 0 | sed 's/0/-10/20') zero=$(numbers 0)
 hash=$(sed -n 's/.*"detector": "\([0-9a-f]*\)".*/\1/p' twice.json)
-printf '{"detector":"%s","feature_set":2,"questions":1,"thresholds":{"ambiguous":2,"unanswerable":0.9,"improper":2},"mean":[%s],"scale":[%s],"weights":{"answerable":[%s],"ambiguous":[%s],"unanswerable":[%s],"improper":[%s]},"bias":[0,0,5,0]}' "$hash" "$(numbers 0)" "$(numbers 1)" "$(numbers 0)" "$(numbers 0)" "$known" "$(numbers 0)" >detector/triage.json
+weights=$(printf '"answerable":{"answerable":[%s]},"ambiguous":{"schema":[%s],"wording":[%s],"value":[%s],"time":[%s],"aggregate":[%s]},"unanswerable":{"column":[%s],"table":[%s],"value":[%s],"knowledge":[%s],"request":[%s]},"improper":{"improper":[%s]}' "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$known" "$zero" "$zero" "$zero")
+printf '{"detector":"%s","feature_set":3,"questions":1,"thresholds":{"ambiguous":2,"unanswerable":0.9,"improper":2},"mean":[%s],"scale":[%s],"weights":{%s},"bias":[0,-9,-9,-9,-9,-9,-9,-9,5,-9,-9,0]}' "$hash" "$zero" "$(numbers 1)" "$weights" >detector/triage.json
 printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Who has the Tent?" 2 "Who has the Kettle?" 3 "Prices?" >looked.jsonl
 classes() { sed -n 's/.*"triage":{"class":"\([a-z]*\)".*/\1/p' "$1" | tr '\n' ' '; }
 run 0 infer detect --model detector --schema tables.json --device cpu looked.jsonl -o unseen.jsonl
@@ -145,12 +164,12 @@ refuse_head() { check "$1" 6 "$2" infer detect --model detector --schema tables.
 head_with 's/"detector": "[0-9a-f]*/"detector": "0000/'
 refuse_head "a head of another detector" 'triage.json: expected a head of the detector with hash .*, got one of 0000'
 head_with '/"scale"/{n;d}'
-refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 36 numbers, got 35'
+refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 44 numbers, got 43'
 head_with '/"scale"/{n;s/[0-9].*,/0,/}'
 refuse_head "a head that divides by zero" 'field "scale"\[0\]: expected a number from 1e-06'
 head_with '/"thresholds"/,/}/s/"improper": [0-9.]*/"improper": 3/'
 refuse_head "a threshold that is no probability" 'triage.json: field "improper": expected '
-head_with 's/"feature_set": 2/"feature_set": 1/'
+head_with 's/"feature_set": 3/"feature_set": 2/'
 refuse_head "a head of other features" 'field "feature_set"'
 echo '{' >detector/triage.json
 refuse_head "a head that is no JSON" 'triage.json: '
@@ -160,6 +179,12 @@ rm detector/triage.json
 check "a class without questions" 3 'three/questions.jsonl: expected questions of each class, got none that is improper' train triage detector --data three --valid other --device cpu -o none.json
 sed 's/"class":"improper"/"class":"rude"/' made/questions.jsonl >three/questions.jsonl
 check "an unknown class" 3 'expected a class, got "rude"' train triage detector --data three --valid other --device cpu -o none.json
+
+sed 's/"kind":"[a-z]*",//' made/questions.jsonl >three/questions.jsonl
+check "a question without a kind" 3 'expected field "kind" in training questions' train triage detector --data three --valid other --device cpu -o none.json
+run 0 train triage detector --data made --valid three --device cpu -o kindless.json # they only choose thresholds
+sed 's/"kind":"request"/"kind":"time"/' made/questions.jsonl >three/questions.jsonl
+check "a kind of another class" 3 'field "kind": expected column, table, value, knowledge, request for the class unanswerable, got "time"' train triage detector --data three --valid other --device cpu -o none.json
 
 # --- bad input names the place and the field, and writes nothing
 refuse() { check "$1" 3 "$2" convert "${@:3}" -o none; [ ! -e none/questions.jsonl ] || complain "$1" "something was written"; }
