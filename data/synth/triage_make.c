@@ -97,6 +97,15 @@ static void write_short(FILE *f, struct rng *rng, const char *word, int n)
             fputc(word[i], f);
 }
 
+/* Whether the word [n] can be cut at any byte. */
+static bool is_ascii(const char *word, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((unsigned char)word[i] >= 0x80)
+            return false;
+    return true;
+}
+
 /* The name with about two thirds of its long words abbreviated, joined by a mark or nothing; the caller frees it. */
 static char *short_name(struct rng *rng, const char *name)
 {
@@ -109,7 +118,7 @@ static char *short_name(struct rng *rng, const char *name)
     CHECK(f, "no memory for a name");
     for (const char *p = name; *p;) {
         int n = (int)strcspn(p, " _");
-        if (n >= SHORT_WORD && rng_below(rng, 3))
+        if (n >= SHORT_WORD && is_ascii(p, n) && rng_below(rng, 3))
             write_short(f, rng, p, n);
         else
             fwrite(p, 1, (size_t)n, f);
