@@ -11,25 +11,36 @@
 #include <string.h>
 
 struct triaged {
-    enum triage_class gold, predicted; /* predicted: TRIAGE_CLASSES before a prediction is read */
-    double confidence;                 /* NAN without one */
+    enum triage_class gold, predicted;          /* predicted: TRIAGE_CLASSES before a prediction is read */
+    enum triage_kind gold_kind, predicted_kind; /* TRIAGE_KINDS: unknown */
+    double confidence;                          /* NAN without one */
     int database;
     bool wrong; /* the system's statement is known to be wrong */
 };
 
-/* Questions by class: n[gold][predicted]. */
-struct class_table {
-    int64_t n[TRIAGE_CLASSES][TRIAGE_CLASSES];
+enum { KIND_LABELS = TRIAGE_KINDS + 1 /* the last one: no kind is predicted */ };
+
+/* Questions by class or by kind: n[gold][predicted]. */
+struct label_table {
+    int labels;
+    int64_t n[KIND_LABELS][KIND_LABELS];
+};
+
+/* Pairs of labels for the bootstrap, and the table of their counts. */
+struct label_pairs {
+    struct label_table table;
+    double *pair; /* [n] gold * labels + predicted */
+    int *group;   /* [n] database */
+    int n;
 };
 
 struct triage_run {
     struct triaged *questions;
     int n, cap;
-    struct strings ids, databases; /* ids.items[i] is question i's */
-    struct class_table table;
-    double *pair; /* [n_scored] gold * TRIAGE_CLASSES + predicted */
-    int *group, n_scored;
-    struct risk_decision *decisions; /* [n_scored] */
+    struct strings ids, databases;     /* ids.items[i] is question i's */
+    struct label_pairs classes, kinds; /* kinds: of the records with a kind */
+    bool has_kinds;                    /* a prediction has a kind */
+    struct risk_decision *decisions;   /* [classes.n] */
     bool has_confidence;
     json_t *skipped;
     struct out_file lines;
@@ -62,9 +73,9 @@ static int read_gold(void *user, json_t *line, const char *where, struct error *
     const char *db_id = json_get_string(line, "db_id", where, err);
     char buffer[RECORD_ID_TEXT];
     const char *id = record_id_text(line, buffer);
-    struct triaged t = { .predicted = TRIAGE_CLASSES, .confidence = NAN };
+    struct triaged t = { .predicted = TRIAGE_CLASSES, .predicted_kind = TRIAGE_KINDS, .confidence = NAN };
 
-    if (!db_id || read_class(&t.gold, line, where, err))
+    if (!db_id || read_class(&t.gold, line, where, err) || triage_kind_read(&t.gold_kind, t.gold, line, where, err))
         return -1;
     if (strings_find(&run->ids, id) >= 0)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected each id once, got \"%.100s\" again", where,
@@ -126,14 +137,23 @@ static int read_detected(struct triaged *t, const json_t *line, const char *wher
     return 0;
 }
 
-/* The fields of a class, of the line itself or of its object "triage". */
-static int read_triage(struct triaged *t, const json_t *line, const char *where, struct error *err)
+static int read_sure_class(struct triaged *t, const json_t *line, const char *where, struct error *err)
 {
-    if (json_object_get(line, "classes"))
-        return read_probabilities(t, line, where, err);
     if (json_object_get(line, "confidence") && json_get_real(line, "confidence", 0, 1, &t->confidence, where, err))
         return -1;
     return read_class(&t->predicted, line, where, err);
+}
+
+/* The fields of class and kind, of the line itself or of its object "triage".  Without "class" the kind may belong to
+ * another class than the most probable one, and is ignored. */
+static int read_triage(struct triaged *t, const json_t *line, const char *where, struct error *err)
+{
+    int rc = json_object_get(line, "classes") ? read_probabilities(t, line, where, err)
+                                              : read_sure_class(t, line, where, err);
+
+    if (rc || !json_object_get(line, "class"))
+        return rc;
+    return triage_kind_read(&t->predicted_kind, t->predicted, line, where, err);
 }
 
 /* Whether the system's statement is wrong, if the line says so. */
@@ -172,7 +192,7 @@ static int read_prediction(void *user, json_t *line, const char *where, struct e
     struct triage_run *run = user;
     char buffer[RECORD_ID_TEXT];
     int i = strings_find(&run->ids, record_id_text(line, buffer));
-    struct triaged *t = i < 0 ? NULL : &run->questions[i], read = { .confidence = NAN };
+    struct triaged *t = i < 0 ? NULL : &run->questions[i], read = { .predicted_kind = TRIAGE_KINDS, .confidence = NAN };
     struct error bad = { 0 };
 
     (void)err;
@@ -184,10 +204,23 @@ static int read_prediction(void *user, json_t *line, const char *where, struct e
         skip(run, where, bad.text);
     else {
         t->predicted = read.predicted;
+        t->predicted_kind = read.predicted_kind;
         t->confidence = read.confidence;
         t->wrong = read.wrong;
     }
     return 0;
+}
+
+static void count_pair(struct label_pairs *p, int gold, int predicted, int database)
+{
+    p->table.n[gold][predicted]++;
+    p->pair[p->n] = (double)(gold * p->table.labels + predicted);
+    p->group[p->n++] = database;
+}
+
+static const char *kind_text(enum triage_kind k)
+{
+    return k < TRIAGE_KINDS ? triage_kind_name(k) : NULL;
 }
 
 static int count(struct triage_run *run, int i, struct error *err)
@@ -195,28 +228,35 @@ static int count(struct triage_run *run, int i, struct error *err)
     const struct triaged *t = &run->questions[i];
     bool right = t->gold == t->predicted;
 
-    run->table.n[t->gold][t->predicted]++;
-    run->pair[run->n_scored] = (double)(t->gold * TRIAGE_CLASSES + t->predicted);
-    run->decisions[run->n_scored] = (struct risk_decision){ t->confidence, right };
+    run->decisions[run->classes.n] = (struct risk_decision){ t->confidence, right };
+    count_pair(&run->classes, (int)t->gold, (int)t->predicted, t->database);
+    if (t->gold_kind < TRIAGE_KINDS)
+        count_pair(&run->kinds, (int)t->gold_kind, (int)t->predicted_kind, t->database);
+    run->has_kinds = run->has_kinds || t->predicted_kind < TRIAGE_KINDS;
     run->has_confidence = run->has_confidence && !isnan(t->confidence);
-    run->group[run->n_scored++] = t->database;
     if (!run->lines.f)
         return 0;
-    json_t *o =
-        json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", run->ids.items[i], "db_id", run->databases.items[t->database],
-                  "gold", triage_class_name(t->gold), "class", triage_class_name(t->predicted), "correct", right);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s*, s:s, s:s*, s:b}", "id", run->ids.items[i], "db_id",
+                          run->databases.items[t->database], "gold", triage_class_name(t->gold), "gold_kind",
+                          kind_text(t->gold_kind), "class", triage_class_name(t->predicted), "kind",
+                          kind_text(t->predicted_kind), "correct", right);
     int rc = json_write_line(&run->lines, o, err);
     json_decref(o);
     return rc;
 }
 
+static void pairs_init(struct label_pairs *p, int labels, int n)
+{
+    p->table.labels = labels;
+    p->pair = xcalloc((size_t)n + 1, sizeof *p->pair);
+    p->group = xcalloc((size_t)n + 1, sizeof *p->group);
+}
+
 static int count_all(struct triage_run *run, struct error *err)
 {
-    size_t n = (size_t)run->n + 1;
-
-    run->pair = xcalloc(n, sizeof *run->pair);
-    run->group = xcalloc(n, sizeof *run->group);
-    run->decisions = xcalloc(n, sizeof *run->decisions);
+    pairs_init(&run->classes, TRIAGE_CLASSES, run->n);
+    pairs_init(&run->kinds, KIND_LABELS, run->n);
+    run->decisions = xcalloc((size_t)run->n + 1, sizeof *run->decisions);
     run->has_confidence = true;
     for (int i = 0; i < run->n; i++) {
         if (run->questions[i].predicted == TRIAGE_CLASSES)
@@ -233,52 +273,51 @@ static int score_all(struct triage_run *run, const struct score_request *q, stru
         records_each(q->gold, RECORDS_AUTO, read_gold, run, err) ||
         records_each_as_is(q->pred, RECORDS_AUTO, read_prediction, run, err) || count_all(run, err))
         return -1;
-    if (!run->n_scored)
+    if (!run->classes.n)
         return error_set(err, EXIT_CODE_DATA, "%s: expected an id of %s, got none", q->pred, q->gold);
     return run->lines.f ? out_file_commit(&run->lines, err) : 0;
 }
 
-/* The decision between the class and all others. */
-static struct confusion of_class(const struct class_table *t, int class)
+/* The decision between the label and all others. */
+static struct confusion of_label(const struct label_table *t, int label)
 {
     struct confusion c = { 0 };
 
-    for (int g = 0; g < TRIAGE_CLASSES; g++)
-        for (int p = 0; p < TRIAGE_CLASSES; p++) {
+    for (int g = 0; g < t->labels; g++)
+        for (int p = 0; p < t->labels; p++) {
             int64_t n = t->n[g][p];
-            c.tp += g == class && p == class ? n : 0;
-            c.fp += g != class && p == class ? n : 0;
-            c.fn += g == class && p != class ? n : 0;
-            c.tn += g != class && p != class ? n : 0;
+            c.tp += g == label && p == label ? n : 0;
+            c.fp += g != label && p == label ? n : 0;
+            c.fn += g == label && p != label ? n : 0;
+            c.tn += g != label && p != label ? n : 0;
         }
     return c;
 }
 
-/* Mean F1 of the classes that occur in gold. */
-static double macro_f1(const struct class_table *t)
+/* Mean F1 of the labels that occur in gold. */
+static double macro_f1(const struct label_table *t)
 {
     double sum = 0;
-    int classes = 0;
+    int labels = 0;
 
-    for (int k = 0; k < TRIAGE_CLASSES; k++) {
-        struct confusion c = of_class(t, k);
+    for (int k = 0; k < t->labels; k++) {
+        struct confusion c = of_label(t, k);
         if (c.tp + c.fn == 0)
             continue;
         sum += stats_metric(c, STATS_F1);
-        classes++;
+        labels++;
     }
-    return classes ? sum / classes : NAN;
+    return labels ? sum / labels : NAN;
 }
 
-/* A measure for the bootstrap: scores are pairs of classes. */
+/* A measure for the bootstrap: scores are pairs of labels.  arg: the number of labels. */
 static double measure_macro_f1(struct scored s, const void *arg)
 {
-    struct class_table t = { 0 };
+    struct label_table t = { .labels = *(const int *)arg };
 
-    (void)arg;
     for (int i = 0; i < s.n; i++) {
         int pair = (int)s.score[i];
-        t.n[pair / TRIAGE_CLASSES][pair % TRIAGE_CLASSES]++;
+        t.n[pair / t.labels][pair % t.labels]++;
     }
     return macro_f1(&t);
 }
@@ -302,14 +341,14 @@ static double measure_refused(struct scored s, const void *arg)
     return answerable ? (double)refused / answerable : NAN;
 }
 
-/* A measure of all pairs of classes. */
+/* A measure of all pairs of labels. */
 typedef double triage_measure(struct scored s, const void *arg);
 
-static struct interval interval_of(const struct triage_run *run, triage_measure *measure)
+static struct interval interval_of(const struct triage_run *run, const struct label_pairs *p, triage_measure *measure)
 {
-    const struct bootstrap how = { run->group, run->databases.n, 1000, .95, 1 };
-    uint8_t *none = xcalloc((size_t)run->n_scored + 1, 1);
-    struct interval i = stats_bootstrap((struct scored){ run->pair, none, run->n_scored }, measure, NULL, &how);
+    const struct bootstrap how = { p->group, run->databases.n, 1000, .95, 1 };
+    uint8_t *none = xcalloc((size_t)p->n + 1, 1);
+    struct interval i = stats_bootstrap((struct scored){ p->pair, none, p->n }, measure, &p->table.labels, &how);
 
     free(none);
     return i;
@@ -317,7 +356,7 @@ static struct interval interval_of(const struct triage_run *run, triage_measure 
 
 static double refused_of(const struct triage_run *run)
 {
-    return measure_refused((struct scored){ run->pair, NULL, run->n_scored }, NULL);
+    return measure_refused((struct scored){ run->classes.pair, NULL, run->classes.n }, NULL);
 }
 
 /* The reliability score of EHRSQL 2024 (Lee et al. 2024) for a penalty.  A right statement and a justified abstention
@@ -336,7 +375,7 @@ static double reliability(const struct triage_run *run, double penalty)
         else
             sum += !answerable;
     }
-    return sum / run->n_scored;
+    return sum / run->classes.n;
 }
 
 static int64_t correct_of(const struct triage_run *run)
@@ -344,7 +383,7 @@ static int64_t correct_of(const struct triage_run *run)
     int64_t n = 0;
 
     for (int c = 0; c < TRIAGE_CLASSES; c++)
-        n += run->table.n[c][c];
+        n += run->classes.table.n[c][c];
     return n;
 }
 
@@ -362,76 +401,132 @@ static double area(struct triage_run *run)
 
     if (!run->has_confidence)
         return NAN;
-    qsort(run->decisions, (size_t)run->n_scored, sizeof *run->decisions, surest_first);
-    risk_curve_init(&curve, run->decisions, run->n_scored);
+    qsort(run->decisions, (size_t)run->classes.n, sizeof *run->decisions, surest_first);
+    risk_curve_init(&curve, run->decisions, run->classes.n);
     result = curve.area;
     risk_curve_release(&curve);
     return result;
 }
 
-static json_t *class_json(const struct triage_run *run, int class)
+static json_t *metrics_json(struct confusion c)
 {
-    struct confusion c = of_class(&run->table, class);
-    json_t *predicted = json_object();
+    return json_pack("{s:I, s:f, s:f, s:f}", "questions", (json_int_t)(c.tp + c.fn), "precision",
+                     stats_metric(c, STATS_PRECISION), "recall", stats_metric(c, STATS_RECALL), "f1",
+                     stats_metric(c, STATS_F1));
+}
+
+static json_t *class_json(const struct label_table *t, int class)
+{
+    json_t *o = metrics_json(of_label(t, class)), *predicted = json_object();
 
     for (int p = 0; p < TRIAGE_CLASSES; p++)
-        json_object_set_new(predicted, triage_class_name((enum triage_class)p), json_integer(run->table.n[class][p]));
-    return json_pack("{s:I, s:f, s:f, s:f, s:o}", "questions", (json_int_t)(c.tp + c.fn), "precision",
-                     stats_metric(c, STATS_PRECISION), "recall", stats_metric(c, STATS_RECALL), "f1",
-                     stats_metric(c, STATS_F1), "predicted", predicted);
+        json_object_set_new(predicted, triage_class_name((enum triage_class)p), json_integer(t->n[class][p]));
+    json_object_set_new(o, "predicted", predicted);
+    return o;
+}
+
+static bool scores_kinds(const struct triage_run *run)
+{
+    return run->kinds.n && run->has_kinds;
+}
+
+/* {CLASS: {KIND: metrics}} of the kinds that occur in gold; NULL without kinds. */
+static json_t *kinds_json(const struct triage_run *run)
+{
+    json_t *all = scores_kinds(run) ? json_object() : NULL;
+
+    for (int k = 0; k < TRIAGE_KINDS && all; k++) {
+        const char *class = triage_class_name(triage_kind_class((enum triage_kind)k));
+        struct confusion c = of_label(&run->kinds.table, k);
+        if (c.tp + c.fn == 0)
+            continue;
+        if (!json_object_get(all, class))
+            json_object_set_new(all, class, json_object());
+        json_object_set_new(json_object_get(all, class), triage_kind_name((enum triage_kind)k), metrics_json(c));
+    }
+    return all;
+}
+
+static json_t *kind_scores_json(const struct triage_run *run)
+{
+    if (!scores_kinds(run))
+        return NULL;
+    return json_pack("{s:i, s:f, s:o, s:o}", "records", run->kinds.n, "macro_f1", macro_f1(&run->kinds.table),
+                     "macro_f1_interval", score_interval_json(interval_of(run, &run->kinds, measure_macro_f1)), "kinds",
+                     kinds_json(run));
 }
 
 static json_t *run_json(struct triage_run *run)
 {
+    const struct label_pairs *p = &run->classes;
     json_t *classes = json_object();
 
     for (int c = 0; c < TRIAGE_CLASSES; c++)
-        json_object_set_new(classes, triage_class_name((enum triage_class)c), class_json(run, c));
-    return json_pack("{s:s, s:i, s:i, s:f, s:o, s:f, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o, s:O}", "rule", "triage",
-                     "records", run->n_scored, "databases", run->databases.n, "macro_f1", macro_f1(&run->table),
-                     "macro_f1_interval", score_interval_json(interval_of(run, measure_macro_f1)), "accuracy",
-                     (double)correct_of(run) / run->n_scored, "refused_answerable", json_finite(refused_of(run)),
-                     "refused_answerable_interval", score_interval_json(interval_of(run, measure_refused)),
-                     "reliability", "0", reliability(run, 0), "10", reliability(run, 10), "N",
-                     reliability(run, run->n_scored), "aurc", json_finite(area(run)), "classes", classes, "skipped",
+        json_object_set_new(classes, triage_class_name((enum triage_class)c), class_json(&p->table, c));
+    return json_pack("{s:s, s:i, s:i, s:f, s:o, s:f, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o, s:o*, s:O}", "rule",
+                     "triage", "records", p->n, "databases", run->databases.n, "macro_f1", macro_f1(&p->table),
+                     "macro_f1_interval", score_interval_json(interval_of(run, p, measure_macro_f1)), "accuracy",
+                     (double)correct_of(run) / p->n, "refused_answerable", json_finite(refused_of(run)),
+                     "refused_answerable_interval", score_interval_json(interval_of(run, p, measure_refused)),
+                     "reliability", "0", reliability(run, 0), "10", reliability(run, 10), "N", reliability(run, p->n),
+                     "aurc", json_finite(area(run)), "classes", classes, "by_kind", kind_scores_json(run), "skipped",
                      run->skipped);
 }
 
-static void print_classes(const struct triage_run *run)
+static void print_classes(const struct label_table *t)
 {
     printf("%-14s %9s %9s %9s %9s   predicted:", "class", "questions", "precision", "recall", "F1");
     for (int p = 0; p < TRIAGE_CLASSES; p++)
         printf(" %12s", triage_class_name((enum triage_class)p));
     putchar('\n');
     for (int k = 0; k < TRIAGE_CLASSES; k++) {
-        struct confusion c = of_class(&run->table, k);
+        struct confusion c = of_label(t, k);
         printf("%-14s %9lld %9.3f %9.3f %9.3f             ", triage_class_name((enum triage_class)k),
                (long long)(c.tp + c.fn), stats_metric(c, STATS_PRECISION), stats_metric(c, STATS_RECALL),
                stats_metric(c, STATS_F1));
         for (int p = 0; p < TRIAGE_CLASSES; p++)
-            printf(" %12lld", (long long)run->table.n[k][p]);
+            printf(" %12lld", (long long)t->n[k][p]);
         putchar('\n');
     }
 }
 
+/* The kinds that occur in gold. */
+static void print_kinds(const struct triage_run *run)
+{
+    printf("\n%-14s %-11s %9s %9s %9s %9s\n", "class", "kind", "questions", "precision", "recall", "F1");
+    for (int k = 0; k < TRIAGE_KINDS; k++) {
+        struct confusion c = of_label(&run->kinds.table, k);
+        if (c.tp + c.fn)
+            printf("%-14s %-11s %9lld %9.3f %9.3f %9.3f\n", triage_class_name(triage_kind_class((enum triage_kind)k)),
+                   triage_kind_name((enum triage_kind)k), (long long)(c.tp + c.fn), stats_metric(c, STATS_PRECISION),
+                   stats_metric(c, STATS_RECALL), stats_metric(c, STATS_F1));
+    }
+    printf("\nmacro F1 by kind %.3f  ", macro_f1(&run->kinds.table));
+    score_print_interval(interval_of(run, &run->kinds, measure_macro_f1), 1, 5, 3);
+    putchar('\n');
+}
+
 static void print_table(struct triage_run *run)
 {
+    const struct label_pairs *p = &run->classes;
     double aurc = area(run);
 
-    printf("%d questions of %d databases\n\n", run->n_scored, run->databases.n);
-    print_classes(run);
-    printf("\nmacro F1 %.3f  ", macro_f1(&run->table));
-    score_print_interval(interval_of(run, measure_macro_f1), 1, 5, 3);
-    printf("\naccuracy %.3f\n", (double)correct_of(run) / run->n_scored);
+    printf("%d questions of %d databases\n\n", p->n, run->databases.n);
+    print_classes(&p->table);
+    printf("\nmacro F1 %.3f  ", macro_f1(&p->table));
+    score_print_interval(interval_of(run, p, measure_macro_f1), 1, 5, 3);
+    printf("\naccuracy %.3f\n", (double)correct_of(run) / p->n);
     if (!isnan(refused_of(run))) {
         printf("answerable questions refused %.3f  ", refused_of(run));
-        score_print_interval(interval_of(run, measure_refused), 1, 5, 3);
+        score_print_interval(interval_of(run, p, measure_refused), 1, 5, 3);
         putchar('\n');
     }
     printf("reliability score RS(0) %.3f, RS(10) %.3f, RS(N) %.3f\n", reliability(run, 0), reliability(run, 10),
-           reliability(run, run->n_scored));
+           reliability(run, p->n));
     if (!isnan(aurc))
         printf("area under the risk-coverage curve %.3f\n", aurc);
+    if (scores_kinds(run))
+        print_kinds(run);
     if (run->databases.n < 2)
         score_print_one_database();
     score_print_skipped(run->skipped);
@@ -452,8 +547,10 @@ static void release(struct triage_run *run)
     free(run->questions);
     strings_release(&run->ids);
     strings_release(&run->databases);
-    free(run->pair);
-    free(run->group);
+    free(run->classes.pair);
+    free(run->classes.group);
+    free(run->kinds.pair);
+    free(run->kinds.group);
     free(run->decisions);
     json_decref(run->skipped);
 }

@@ -10,7 +10,8 @@
  * has "correct": false, and every other class for an abstention.
  *
  * The main measure is macro F1: the mean F1 of the classes that occur in gold.  Intervals come from a bootstrap over
- * databases.  Selective prediction (risk_coverage.h) answers by confidence.
+ * databases.  The same is measured by kind over the gold records with a kind, if a prediction has one.  Selective
+ * prediction (risk_coverage.h) answers by confidence.
  */
 #ifndef DATA_EVAL_TRIAGE_SCORE_H
 #define DATA_EVAL_TRIAGE_SCORE_H

@@ -407,7 +407,7 @@ static const char *column_of_type(struct triage_maker *t, const struct span_reco
 /* A question with a vague or exact time or filter; NULL if the record lacks a column that it needs. */
 static char *draw_vague(struct triage_maker *t, const struct span_record *r, enum triage_kind kind, bool exact)
 {
-    static const char *const nouns[] = { "entry", "row", "record", "item", "result", "case" };
+    static const char *const nouns[] = { "entry", "row", "record" };
     const struct span_column *c = draw_column(t, r);
 
     if (!c)
