@@ -370,6 +370,17 @@ static json_t *mini_ambiguities(const json_t *record, const char *where, struct 
     return out;
 }
 
+/* The name of the kind of a task with these ambiguities; NULL if there are others than those of the schema. */
+static const char *mini_kind(const json_t *ambiguities)
+{
+    for (size_t i = 0; i < json_array_size(ambiguities); i++) {
+        const char *type = json_string_value(json_object_get(json_array_get(ambiguities, i), "type"));
+        if (!type || strcmp(type, "schema_linking_ambiguity") != 0)
+            return NULL;
+    }
+    return json_array_size(ambiguities) ? triage_kind_name(KIND_SCHEMA) : NULL;
+}
+
 /* A record_fn. */
 static int mini_task(void *user, json_t *record, const char *where, struct error *err)
 {
@@ -385,31 +396,45 @@ static int mini_task(void *user, json_t *record, const char *where, struct error
     json_t *ambiguities = mini_ambiguities(record, where, err);
     if (!ambiguities)
         return -1;
-    int rc = write_question(c, json_string(id), db_id, question, TRIAGE_AMBIGUOUS, "amb_user_query",
-                            json_pack("{s:o}", "ambiguities", ambiguities), err);
+    json_t *more = json_pack("{s:s*, s:o}", "kind", mini_kind(ambiguities), "ambiguities", ambiguities);
+    int rc = write_question(c, json_string(id), db_id, question, TRIAGE_AMBIGUOUS, "amb_user_query", more, err);
     if (rc == 0 && clear)
-        rc = write_question(c, json_sprintf("%s-clear", id), db_id, clear, TRIAGE_ANSWERABLE, "query", NULL, err);
+        rc = write_question(c, json_sprintf("%s-clear", id), db_id, clear, TRIAGE_ANSWERABLE, "query",
+                            json_pack("{s:s}", "kind", triage_kind_name(KIND_ANSWERABLE)), err);
     return rc;
 }
 
 /* PRACTIQ: {"db_id", "ambiguousUnanswerableCategory", "schemaModification", "finalConversation": [{"USER"}], "query"}.
  */
 
-static int practiq_class(enum triage_class *class, const char *category, const char *where, struct error *err)
+/* Class and kind of a category.  Versions of the released program name some categories differently.  A missing join has
+ * no kind: tables and columns exist. */
+static int practiq_class(enum triage_class *class, enum triage_kind *kind, const char *category, const char *where,
+                         struct error *err)
 {
     static const struct {
         const char *opening;
         enum triage_class class;
+        enum triage_kind kind;
     } openings[] = {
-        { "answerable", TRIAGE_ANSWERABLE },
-        { "ambiguous_", TRIAGE_AMBIGUOUS },
-        { "nonexistent_", TRIAGE_UNANSWERABLE },
-        { "unsupported_", TRIAGE_UNANSWERABLE },
+        { "answerable", TRIAGE_ANSWERABLE, KIND_ANSWERABLE },
+        { "ambiguous_select_column", TRIAGE_AMBIGUOUS, KIND_SCHEMA },
+        { "ambiguous_where_column", TRIAGE_AMBIGUOUS, KIND_AMBIGUOUS_VALUE },
+        { "ambiguous_values_", TRIAGE_AMBIGUOUS, KIND_AMBIGUOUS_VALUE },
+        { "ambiguous_filter_", TRIAGE_AMBIGUOUS, KIND_AGGREGATE },
+        { "ambiguous_", TRIAGE_AMBIGUOUS, TRIAGE_KINDS },
+        { "nonexistent_select_column", TRIAGE_UNANSWERABLE, KIND_COLUMN },
+        { "nonexistent_where_column", TRIAGE_UNANSWERABLE, KIND_COLUMN },
+        { "nonexistent_value", TRIAGE_UNANSWERABLE, KIND_MISSING_VALUE },
+        { "nonexistent_filter_value", TRIAGE_UNANSWERABLE, KIND_MISSING_VALUE },
+        { "nonexistent_", TRIAGE_UNANSWERABLE, TRIAGE_KINDS },
+        { "unsupported_", TRIAGE_UNANSWERABLE, TRIAGE_KINDS },
     };
 
     for (int i = 0; i < ARRAY_LEN(openings); i++)
         if (strncasecmp(category, openings[i].opening, strlen(openings[i].opening)) == 0) {
             *class = openings[i].class;
+            *kind = openings[i].kind;
             return 0;
         }
     return error_set(err, EXIT_CODE_DATA,
@@ -575,15 +600,17 @@ static int practiq_question(void *user, json_t *record, const char *where, struc
     const char *question = turns ? json_get_string(json_array_get(turns, 0), "USER", where, err) : NULL;
     const char *sql = json_string_value(json_object_get(record, "query"));
     enum triage_class class = TRIAGE_CLASSES;
+    enum triage_kind kind = TRIAGE_KINDS;
 
     c->records++;
-    if (!question || practiq_class(&class, category, where, err) || check_db(c, db_id, where, err))
+    if (!question || practiq_class(&class, &kind, category, where, err) || check_db(c, db_id, where, err))
         return -1;
     const json_t *edits = practiq_field(record, "schemaModification");
     if (edits && !json_get_object(record, "schemaModification", where, err))
         return -1;
     db_id = practiq_schema(c, db_id, edits, where, err);
-    json_t *more = json_pack("{s:s*}", "sql", class == TRIAGE_ANSWERABLE ? sql : NULL);
+    json_t *more = json_pack("{s:s*, s:s*}", "sql", class == TRIAGE_ANSWERABLE ? sql : NULL, "kind",
+                             kind < TRIAGE_KINDS ? triage_kind_name(kind) : NULL);
     if (db_id)
         return write_question(c, json_integer(c->records), db_id, question, class, category, more, err);
     json_decref(more);

@@ -5,6 +5,9 @@
  * a reason, or replies without the database.  The kind of a question is a finer class.  Corpora have finer classes of
  * their own; `source_class` keeps their word, and a question has a kind only if that word means one.
  *
+ * Only PRACTIQ's categories and Mini-Interact's type "schema_linking_ambiguity" mean a kind.  TriageSQL's "lack data"
+ * may lack a column or a table, and its "unanswerable by sql" are mostly statements.
+ *
  * MMSQL (Guo et al. 2024) is an array of dialogues.  Each turn of the user is a question.
  * TriageSQL (Zhang et al. 2020) is an array of questions with their tables.  "lack data" and "unanswerable by sql" are
  * unanswerable, "small talk" is improper.
@@ -32,7 +35,7 @@ enum triage_kind {
     KIND_ANSWERABLE,
     KIND_SCHEMA,          /* ambiguous: several columns or tables fit */
     KIND_WORDING,         /* ambiguous: the sentence has several readings */
-    KIND_AMBIGUOUS_VALUE, /* ambiguous: several columns store the value */
+    KIND_AMBIGUOUS_VALUE, /* ambiguous: several stored values or columns fit */
     KIND_TIME,            /* ambiguous: a time without a beginning or an end, as in "recent orders" */
     KIND_AGGREGATE,       /* ambiguous: an unclear aggregate, order or filter, as in "top customers" */
     KIND_COLUMN,          /* unanswerable: no column holds the data */

@@ -590,7 +590,7 @@ static const char *sentence_of_kind(enum triage_kind kind)
         [KIND_ANSWERABLE] = "",
         [KIND_SCHEMA] = " Several columns or tables fit.",
         [KIND_WORDING] = " Its words can be read in several ways.",
-        [KIND_AMBIGUOUS_VALUE] = " Several columns store a value of it.",
+        [KIND_AMBIGUOUS_VALUE] = " Several stored values fit.",
         [KIND_TIME] = " A time is not given exactly.",
         [KIND_AGGREGATE] = " It is open how to count, rank or filter.",
         [KIND_COLUMN] = " No column holds the data.",

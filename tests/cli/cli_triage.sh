@@ -40,16 +40,24 @@ echo '{"instance_id":"alien_1","selected_database":"alien","amb_user_query":"goo
 check "Mini-Interact" 0 "1 ambiguous" convert --from mini-interact mini.jsonl -o mini
 has mini/questions.jsonl '"question":"good signals?","class":"ambiguous","source":"mini-interact","source_class":"amb_user_query","ambiguities":[{"term":"good","type":"semantic"}]}'
 has mini/questions.jsonl '{"id":"alien_1-clear","db_id":"alien","question":"signals above 5?","class":"answerable"'
+! grep -q 'good signals.*"kind"' mini/questions.jsonl || complain "Mini-Interact" "has a kind of a semantic ambiguity"
+sed 's/"semantic"/"schema_linking_ambiguity"/' mini.jsonl >mini-schema.jsonl
+run 0 convert --from mini-interact mini-schema.jsonl -o mini-schema
+grep -q '"class":"ambiguous".*"kind":"schema"' mini-schema/questions.jsonl || complain "Mini-Interact" "has no kind"
+grep -q '"class":"answerable".*"kind":"answerable"' mini-schema/questions.jsonl || complain "Mini-Interact" "has no kind of the clear question"
 [ ! -e mini/tables.json ] || complain "a folder of tasks without schemas" "has tables.json"
 
 # --- PRACTIQ: each question has its category and its edits of a schema; equal edits make one schema
 practiq() { printf '{"db_id":"%s","question":"old","query":"SELECT price FROM item","ambiguousUnanswerableCategory":"%s","schemaModification":%s,"finalConversation":[{"USER":"%s"},{"DB EXPERT":"x"}]}\n' "$@"; }
 removed='{"removeColumn":[{"table":"ITEM","column":"Price"},{"table":"gone","column":"x"}]}'
 doubled='{"removeColumn":[{"table":"item","column":"price"}],"addColumn":[{"table":"item","column":"list_price","type":"REAL","value":[1]},{"table":"item","column":"sale_price","type":"REAL","value":[2]}],"addCell":[]}'
-{ practiq shop answerable '{}' One; practiq shop Nonexistent_SELECT_Column "$removed" Two; practiq shop Unsupported_Join "$removed" Three; practiq shop Ambiguous_SELECT_Column "$doubled" Four; } >practiq.jsonl
+{ practiq shop answerable '{}' One; practiq shop Nonexistent_SELECT_Column "$removed" Two; practiq shop Unsupported_Join "$removed" Three; practiq shop Ambiguous_SELECT_Column "$doubled" Four; practiq shop Ambiguous_Filter_Criteria '{}' Five; } >practiq.jsonl
 check "PRACTIQ" 0 "2 unanswerable" convert --from practiq practiq.jsonl --schema tables.json -o practiq
-has practiq/questions.jsonl '{"id":1,"db_id":"shop","question":"One","class":"answerable","source":"practiq","source_class":"answerable","sql":"SELECT price FROM item"}'
-has practiq/questions.jsonl '{"id":2,"db_id":"shop_2","question":"Two","class":"unanswerable","source":"practiq","source_class":"Nonexistent_SELECT_Column"}'
+has practiq/questions.jsonl '{"id":1,"db_id":"shop","question":"One","class":"answerable","source":"practiq","source_class":"answerable","sql":"SELECT price FROM item","kind":"answerable"}'
+has practiq/questions.jsonl '{"id":2,"db_id":"shop_2","question":"Two","class":"unanswerable","source":"practiq","source_class":"Nonexistent_SELECT_Column","kind":"column"}'
+has practiq/questions.jsonl '"question":"Three","class":"unanswerable","source":"practiq","source_class":"Unsupported_Join"}'
+has practiq/questions.jsonl '"source_class":"Ambiguous_SELECT_Column","kind":"schema"}'
+has practiq/questions.jsonl '"source_class":"Ambiguous_Filter_Criteria","kind":"aggregate"}'
 has practiq/questions.jsonl '"db_id":"shop_2","question":"Three","class":"unanswerable"'
 has practiq/questions.jsonl '"db_id":"shop_3","question":"Four","class":"ambiguous"'
 has practiq/tables.json '"list_price"'
@@ -283,6 +291,23 @@ has shown 'expected answerable, ambiguous, unanswerable or improper, got "odd"'
 has shown "its id is none of the gold records'"
 has shown 'it is an error'
 has shown 'field "confidence"'
+# By kind: schema 1 right, time taken for schema, column without a kind; F1 2/3, 0 and 0. Record 4 has no gold kind.
+kinded() { printf '{"id":%d,"db_id":"%s","class":"%s","kind":"%s"}\n' "$@"; }
+{ kinded 1 a ambiguous schema; kinded 2 a ambiguous time; kinded 3 b unanswerable column; gold 4 b answerable; } >gold-kinds.jsonl
+{ kinded 1 a ambiguous schema; kinded 2 a ambiguous schema; } >pred-kinds.jsonl
+printf '{"id":%d,"triage":{"class":"%s"%s}}\n' 3 unanswerable '' 4 answerable ',"kind":"answerable"' >>pred-kinds.jsonl
+run 0 data score --rule triage --gold gold-kinds.jsonl --pred pred-kinds.jsonl --json --per-example each-kinds.jsonl
+has shown '"by_kind":{"records":3,"macro_f1":0.222222222,'
+has shown '"kinds":{"ambiguous":{"schema":{"questions":1,"precision":0.5,"recall":1.0,"f1":0.666666667},"time":{"questions":1,"precision":0.0,'
+has each-kinds.jsonl '{"id":"2","db_id":"a","gold":"ambiguous","gold_kind":"time","class":"ambiguous","kind":"schema","correct":true}'
+run 0 data score --rule triage --gold gold-kinds.jsonl --pred pred-kinds.jsonl
+has shown 'ambiguous      schema              1     0.500     1.000     0.667'
+has shown 'macro F1 by kind 0.222'
+run 0 data score --rule triage --gold gold-kinds.jsonl --pred <(sed 's/,"kind":"[a-z]*"//' pred-kinds.jsonl) --json
+! grep -q by_kind shown || complain "score" "measures kinds that are not predicted"
+run 7 data score --rule triage --gold gold-kinds.jsonl --pred <(sed 's/"kind":"schema"/"kind":"odd"/' pred-kinds.jsonl)
+has shown 'field "kind": expected schema, wording, value, time, aggregate for the class ambiguous, got "odd"'
+check "a gold kind of another class" 3 'line 1: field "kind": expected answerable for the class answerable, got "time"' data score --rule triage --gold <(kinded 1 a answerable time) --pred pred-kinds.jsonl
 check "no gold" 2 "rule triage requires --gold" data score --rule triage --pred pred.jsonl
 # Reliability: 1 right, 3 and 5 justified abstentions, 2 a wrong statement and 4 one for an unanswerable question: 3 - 2 c of 5.
 printf '%s\n' '{"id":1,"class":"answerable"}' '{"id":2,"class":"answerable","correct":false}' '{"id":3,"class":"ambiguous"}' '{"id":4,"triage":{"class":"answerable"},"class":"odd"}' '{"id":5,"class":"unanswerable"}' >reliable.jsonl
