@@ -45,6 +45,10 @@ static const char request_words[] =
     "translate summarise summarize explain describe recommend suggest insert delete update rename remind reminder call "
     "book schedule cancel arrange send open play buy cluster regression correlate model analyse analyze visualise visualize "
     "message post ";
+/* After one of the first words, a request word is an ordinary verb, as in "What did he play?", unless one of the second
+ * words stands before it. */
+static const char question_words[] = " what which who whom whose when where how did do doe was were is are in for ";
+static const char before_request[] = " and please you to then also ";
 static const char knowledge_words[] =
     " why should will would opinion think feel believe reason cause meaning mean future likely probably tomorrow advice "
     "improve benefit symptom recipe better ";
@@ -135,11 +139,11 @@ struct said {
     const struct spoken_word *at;
     struct match_word match;
     bool content, capital, number, known;
-    bool time, aggregate; /* a vague time, a vague order or filter */
-    bool maybe_value;     /* capitalised inside the sentence, or quoted */
-    bool value;           /* part of a stored value */
-    bool several;         /* part of a value that several columns store */
-    bool named;           /* in a name of the schema */
+    bool request, time, aggregate; /* asks for more than SQL returns; a vague time; a vague order or filter */
+    bool maybe_value;              /* capitalised inside the sentence, or quoted */
+    bool value;                    /* part of a stored value */
+    bool several;                  /* part of a value that several columns store */
+    bool named;                    /* in a name of the schema */
 };
 
 struct triage_reader {
@@ -295,6 +299,17 @@ static bool has_number_beside(const struct triage_reader *t, int i, int reach)
 
 enum { NUMBER_REACH = 2 /* "ago" in "3 days ago" */ };
 
+static void mark_requests(struct triage_reader *t)
+{
+    bool asks = t->n && listed(question_words, t->words[0].at->stem);
+
+    for (int i = 0; i < t->n; i++) {
+        struct said *s = &t->words[i];
+        bool may = !asks || (i > 0 && listed(before_request, t->words[i - 1].at->stem));
+        s->request = may && !s->known && listed(request_words, s->at->stem);
+    }
+}
+
 /* Marks vague words.  A number beside them, or a word such as "how", makes them exact. */
 static void mark_vague(struct triage_reader *t)
 {
@@ -349,7 +364,6 @@ static void set_forms(float *signs, const struct triage_reader *t)
     signs[SIGN_LENGTH] = logf(n);
     signs[SIGN_TALK] = (float)count_talk(t) / n;
     signs[SIGN_TALKS] = count_talk(t) > 0;
-    signs[SIGN_REQUEST] = has(t, request_words);
     signs[SIGN_KNOWLEDGE] = has(t, knowledge_words);
     signs[SIGN_PERSON] = (float)persons / n;
     signs[SIGN_ASKS] = t->n > 0 && listed(asking_words, t->words[0].at->stem);
@@ -359,11 +373,12 @@ static void set_forms(float *signs, const struct triage_reader *t)
     signs[SIGN_SHARED] = shared > 0;
 }
 
-/* Signs of vague words, and of values of several columns. */
-static void set_vague(float *signs, const struct triage_reader *t)
+/* Signs of requests, vague words, and values of several columns. */
+static void set_marks(float *signs, const struct triage_reader *t)
 {
     for (int i = 0; i < t->n; i++) {
         const struct said *s = &t->words[i];
+        signs[SIGN_REQUEST] = s->request ? 1 : signs[SIGN_REQUEST];
         signs[SIGN_TIME] = s->time ? 1 : signs[SIGN_TIME];
         signs[SIGN_AGGREGATE] = s->aggregate ? 1 : signs[SIGN_AGGREGATE];
         signs[SIGN_SHARED_VALUE] = s->several && !s->named ? 1 : signs[SIGN_SHARED_VALUE];
@@ -407,7 +422,7 @@ static enum triage_reason reason_of(const struct triage_reader *t, int i)
         return is_shared(t, s) ? REASON_SHARED : s->several && !s->named ? REASON_SHARED_VALUE : REASON_NONE;
     if (s->time || s->aggregate)
         return s->time ? REASON_TIME : REASON_AGGREGATE;
-    if (listed(request_words, s->at->stem))
+    if (s->request)
         return REASON_REQUEST;
     if (listed(knowledge_words, s->at->stem))
         return REASON_KNOWLEDGE;
@@ -462,10 +477,11 @@ void triage_read(struct triage_reading *r, const struct triage_question *q, cons
     quoted_read(&t->quoted, q->text);
     for (; t->n < t->spoken.n; t->n++)
         t->words[t->n] = read_word(t, &t->spoken.words[t->n]);
+    mark_requests(t);
     mark_vague(t);
     set_known(r->signs, t);
     set_forms(r->signs, t);
-    set_vague(r->signs, t);
+    set_marks(r->signs, t);
     set_context(r->signs, t);
     set_spans(r, t);
     free(t);

@@ -149,10 +149,10 @@ static double threshold_of(double *scores, int n, double share)
     return n ? nextafter(scores[above], 2) : 2;
 }
 
-enum { ALL_ORIGINS = -1 };
+enum { SMALLEST_ORIGIN = 20, ALL_ORIGINS = -1 };
 
 /* The threshold that at most `share` of the answerable questions of an origin reach, by the given scores [n] of all
- * questions.  0 for an origin with fewer than 1 / share of them, of which none could be refused. */
+ * questions.  0 for an origin with too few. */
 static double threshold_of_origin(const double *scores, const uint8_t *classes, const int *origins, int n, int origin,
                                   double share)
 {
@@ -162,7 +162,7 @@ static double threshold_of_origin(const double *scores, const uint8_t *classes, 
     for (int k = 0; k < n; k++)
         if (classes[k] == TRIAGE_ANSWERABLE && (origin == ALL_ORIGINS || origins[k] == origin))
             own[m++] = scores[k];
-    if (m * share >= 1 || origin == ALL_ORIGINS)
+    if (m >= SMALLEST_ORIGIN || origin == ALL_ORIGINS)
         threshold = threshold_of(own, m, share);
     free(own);
     return threshold;

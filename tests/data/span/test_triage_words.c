@@ -67,6 +67,8 @@ static void test_classes(void **state)
         { "Show the top three products.", KIND_ANSWERABLE, REASON_NONE },
         { "How high is the list price?", KIND_ANSWERABLE, REASON_NONE },
         { "Forecast the list price of each product.", KIND_REQUEST, REASON_REQUEST },
+        { "List the city and draw a chart.", KIND_REQUEST, REASON_REQUEST },
+        { "Which city does the buyer play for?", KIND_ANSWERABLE, REASON_NONE }, /* an ordinary verb */
         { "Why is the list price so low?", KIND_KNOWLEDGE, REASON_KNOWLEDGE },
         { "Thanks a lot!", KIND_IMPROPER, REASON_TALK },
         { "Hi!", KIND_IMPROPER, REASON_TALK },
