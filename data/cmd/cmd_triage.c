@@ -101,20 +101,20 @@ static enum exit_code run_make(const struct call *call, struct error *err)
 }
 
 static const struct file_note make_files[] = {
-    { "DIR/questions.jsonl", "a line for each question, with its class" },
+    { "DIR/questions.jsonl", "a line for each question, with class and kind" },
     { "DIR/tables.json", "the schemas" },
     { 0 },
 };
 
 static const struct command make_mode = {
     .name = "make",
-    .summary = "make training questions of all classes",
+    .summary = "make training questions of all classes and kinds",
     OPTIONS(make_options, make_defaults),
     .details =
-        "Questions with marked words are answerable, ambiguous or unanswerable on their edited tables. Others are "
-        "asked of the tables of another database. Requests beyond SQL, small talk and questions that follow an earlier "
-        "one come from templates. "
-        "`ambit-train triage` reads the folder. Guide: docs/guides/triage.md.",
+        "Questions with marked words are answerable, ambiguous or unanswerable on their edited tables. Others lose a "
+        "table that they use, or are asked of another database. Requests beyond SQL, outside knowledge, small talk, "
+        "questions that follow an earlier one, and vague times and filters come from templates. "
+        "`ambit-train triage` reads the folder. Guide: docs/guides/train-triage.md.",
     .examples = { "ambit-data triage make --spans spans/train.jsonl --natural natural -o made",
                   "ambit-data triage make --spans spans/valid.jsonl --natural natural --natural-split valid --questions 2000 -o made-valid" },
     .files = make_files,
@@ -236,7 +236,7 @@ static enum exit_code run_keywords(const struct call *call, struct error *err)
 
 static const struct command keywords_mode = {
     .name = "keywords",
-    .summary = "predict the class of questions by their words, without a model",
+    .summary = "predict class and kind of questions by their words, without a model",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(keywords_options, keywords_defaults),
     .details =

@@ -59,7 +59,7 @@ const struct command command_triage = {
         "RUN is the folder of a detector (default: the detector that comes with ambit), which stays unchanged. The "
         "head predicts whether a question is answerable, ambiguous, unanswerable or improper, and a finer kind. Thresholds on "
         "its probabilities limit the answerable validation questions that are refused or called ambiguous. As "
-        "triage.json in the detector's folder the head is used by detect and ask. Guide: docs/guides/triage.md.",
+        "triage.json in the detector's folder the head is used by detect and ask. Guide: docs/guides/train-triage.md.",
     .examples = { "ambit-train triage detector --data made --valid made-valid -o detector/triage.json",
                   "ambit-train triage --data made --valid made-valid --out triage.json --device cpu" },
     .run = run,
