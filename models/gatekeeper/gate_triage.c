@@ -208,8 +208,13 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
     char own[HASH_TEXT];
     int64_t set;
 
-    if (!hash || json_get_int(o, "feature_set", FEATURE_SET, FEATURE_SET, &set, path, err))
+    if (!hash || json_get_int(o, "feature_set", 1, INT32_MAX, &set, path, err))
         return -1;
+    if (set != FEATURE_SET)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"feature_set\": expected %d, got %lld; remove the file, or train it again with "
+                         "ambit-train triage",
+                         path, FEATURE_SET, (long long)set);
     hash_text_of(own, m);
     if (strcmp(hash, own) == 0)
         return 0;

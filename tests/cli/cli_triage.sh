@@ -179,7 +179,7 @@ refuse_head "a head that divides by zero" 'field "scale"\[0\]: expected a number
 head_with '/"thresholds"/,/}/s/"improper": [0-9.]*/"improper": 3/'
 refuse_head "a threshold that is no probability" 'triage.json: field "improper": expected '
 head_with 's/"feature_set": 3/"feature_set": 2/'
-refuse_head "a head of other features" 'field "feature_set"'
+refuse_head "a head of other features" 'triage.json: field "feature_set": expected 3, got 2; remove the file, or train it again'
 echo '{' >detector/triage.json
 refuse_head "a head that is no JSON" 'triage.json: '
 grep -v improper made/questions.jsonl >three.jsonl
