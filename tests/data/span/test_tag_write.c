@@ -211,6 +211,34 @@ static void test_problem(void **state)
     }
 }
 
+static void check_kind(const struct tag_question *q, struct tag_span *spans, int n, const char *class, const char *kind)
+{
+    const struct tag_answer a = { .spans = spans, .n_spans = n };
+    json_t *line = tag_json(NULL, NULL, q, &a);
+    const json_t *triage = json_object_get(line, "triage");
+
+    assert_string_equal(json_string_value(json_object_get(triage, "class")), class);
+    assert_string_equal(json_string_value(json_object_get(triage, "kind")), kind);
+    json_decref(line);
+}
+
+/* The first ambiguous words give the kind, unless there are unanswerable ones. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    struct tag_question q = { .question = "score Austin 7 growth and draw a pie chart",
+                              .columns = columns,
+                              .n_columns = 4 };
+    struct tag_span spans[] = { ambiguous(0, 5, scores, 2), ambiguous(6, 12, cities, 2), unknown(13, 14, NULL, 0) };
+    struct tag_span growth = unknown(15, 21, NULL, 0), chart = unknown(26, 42, NULL, 0);
+
+    check_kind(&q, spans, 2, "ambiguous", "schema");
+    check_kind(&q, spans + 1, 1, "ambiguous", "value");
+    check_kind(&q, spans, 3, "unanswerable", "value");
+    check_kind(&q, &growth, 1, "unanswerable", "column");
+    check_kind(&q, &chart, 1, "unanswerable", "request");
+}
+
 static void test_bad_names(void **state)
 {
     (void)state;
@@ -307,7 +335,7 @@ int main(void)
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_categories), cmocka_unit_test(test_category_of_words),
         cmocka_unit_test(test_lists),     cmocka_unit_test(test_line),       cmocka_unit_test(test_problem),
         cmocka_unit_test(test_bad_names), cmocka_unit_test(test_text),       cmocka_unit_test(test_page),
-        cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_heat),      cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
