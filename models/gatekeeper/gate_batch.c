@@ -283,18 +283,20 @@ int gate_question_kept(const struct gate_layout *layout, const struct gate_item 
 
 void text_builder_reset(struct text_builder *b, const struct gate_layout *layout)
 {
-    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
-                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
+    struct int_list *lists[] = { &b->tokens,        &b->positions, &b->segments,     &b->lengths,
+                                 &b->row_counts,    &b->rows,      &b->span_lengths, &b->span_nodes,
+                                 &b->span_question, &b->asked,     &b->asked_to };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         lists[i]->n = 0;
     b->layout = layout;
-    b->n_nodes = 0;
+    b->n_nodes = b->n_asked = 0;
 }
 
 void text_builder_release(struct text_builder *b)
 {
-    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
-                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
+    struct int_list *lists[] = { &b->tokens,        &b->positions, &b->segments,     &b->lengths,
+                                 &b->row_counts,    &b->rows,      &b->span_lengths, &b->span_nodes,
+                                 &b->span_question, &b->asked,     &b->asked_to };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         free(lists[i]->v);
     free(b->mentions);
@@ -343,6 +345,8 @@ static void begin_sequence(struct text_builder *b, const struct gate_item *item)
     for (int i = 0; i < n; i++) {
         if (b->layout->asks && b->layout->encode == ENCODE_SCHEMA)
             want_row(b, b->tokens.n);
+        push(&b->asked, b->tokens.n);
+        push(&b->asked_to, b->n_asked + i);
         put(b, item->question[i], 0);
     }
     put(b, b->layout->sep, 0);
@@ -533,6 +537,7 @@ void text_add_schema(struct text_builder *b, const struct gate_item *item, struc
     }
     mention_elements(s, group, item->text, more_mentions(b, item->schema->n_nodes));
     b->n_nodes += item->schema->n_nodes;
+    b->n_asked += gate_question_kept(b->layout, item);
     free(tables);
 }
 

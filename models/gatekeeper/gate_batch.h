@@ -82,10 +82,13 @@ struct text_builder {
     struct int_list lengths, row_counts;         /* of all sequences */
     struct int_list rows;                        /* wanted tokens */
     struct int_list span_lengths,
-        span_nodes;                /* schema: length and node of each span, nodes counted over the batch; -1: */
-    struct int_list span_question; /* the question's span; and the index of the span of each span's question */
-    float *mentions;               /* schema: [nodes, ELEMENT_MENTIONS] */
-    int mentions_cap;              /* in nodes */
+        span_nodes;                  /* schema: length and node of each span, nodes counted over the batch; -1: */
+    struct int_list span_question;   /* the question's span; and the index of the span of each span's question */
+    struct int_list asked, asked_to; /* schema: tokens of the questions, sequence by sequence; and the number of each
+                                        among the tokens of all questions, of which there are */
+    int n_asked;
+    float *mentions;  /* schema: [nodes, ELEMENT_MENTIONS] */
+    int mentions_cap; /* in nodes */
     int n_nodes;
 };
 

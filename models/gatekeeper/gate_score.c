@@ -53,9 +53,36 @@ struct encoding {
     struct gate_scorer *s;
     const float *judged; /* see struct cursor */
     int layer;           /* > 0: returns the states of all tokens before this layer, instead of the elements' states */
-    float *states, *relevance; /* results of the next step; NULL: not wanted */
-    struct tensor *step_states, *step_relevance;
+    float *states, *relevance;      /* results of the next step; NULL: not wanted */
+    struct gate_layer_states words; /* the same; layer 0: not wanted */
+    struct tensor *step_states, *step_relevance, *step_tokens, *step_elements;
 };
+
+enum { ASKED_STEPS = 4 };
+
+/* The states x [T, C] of the questions' tokens, in the order of the text_builder, F32. */
+static struct tensor *states_of_tokens(struct ctx *c, const struct text_builder *b, struct tensor *x)
+{
+    int64_t n = b->asked.n, padded = c->buckets ? batch_bucket(n, ASKED_STEPS) : n;
+    int32_t *tokens = xcalloc((size_t)padded + 1, sizeof *tokens);
+
+    memcpy(tokens, b->asked.v, (size_t)n * sizeof *tokens);
+    struct index index = batch_index(c, tokens, padded, tensor_rows(x));
+    free(tokens);
+    return op_cast(c, op_gather(c, x, &index), F32);
+}
+
+/* Computes the states before the layer of the words.  The encoder then continues from them. */
+static void run_words(struct ctx *c, struct encoding *e, struct gate_text *text)
+{
+    struct tensor *x = bert_states(c, &e->s->model->net.bert, &text->bert, e->words.layer);
+    struct tensor *spans = op_segment_pool(c, op_gather(c, x, &text->rows), &text->spans, POOL_MEAN);
+
+    e->step_tokens = states_of_tokens(c, &e->s->text, x);
+    e->step_elements = op_cast(c, op_gather(c, spans, &text->place), F32);
+    text->bert.given = x;
+    text->bert.first = e->words.layer;
+}
 
 static void run_encode(struct ctx *c, void *arg)
 {
@@ -65,7 +92,10 @@ static void run_encode(struct ctx *c, void *arg)
 
     ctx_note(c, e->judged != NULL); /* selects the encoder */
     ctx_note(c, e->layer);
+    ctx_note(c, e->words.layer);
     gate_text_build(c, &e->s->text, &g->config.bert, &text);
+    if (e->words.layer)
+        run_words(c, e, &text);
     struct tensor *x = e->layer    ? bert_states(c, &g->bert, &text.bert, e->layer)
                        : e->judged ? gatekeeper_embed(c, g, &text)
                                    : gatekeeper_states(c, g, &text);
@@ -78,6 +108,27 @@ static void download_first(const struct gate_scorer *s, float *dst, const struct
 {
     struct tensor first = tensor_view(t, 0, n);
     device_download(s->model->device, dst, &first);
+}
+
+/* Adds the states of the questions' tokens to their means. */
+static void collect_tokens(struct encoding *e)
+{
+    const struct text_builder *b = &e->s->text;
+    size_t C = (size_t)e->s->model->net.config.bert.hidden_size;
+    float *all = xmalloc((size_t)b->asked.n * C * sizeof *all + 1);
+    int *texts = xcalloc((size_t)b->n_asked + 1, sizeof *texts);
+
+    download_first(e->s, all, e->step_tokens, b->asked.n);
+    memset(e->words.tokens, 0, (size_t)b->n_asked * C * sizeof *all);
+    for (int i = 0; i < b->asked.n; i++)
+        texts[b->asked_to.v[i]]++;
+    for (int i = 0; i < b->asked.n; i++)
+        for (size_t k = 0; k < C; k++)
+            e->words.tokens[(size_t)b->asked_to.v[i] * C + k] +=
+                all[(size_t)i * C + k] / (float)texts[b->asked_to.v[i]];
+    e->words.tokens += (size_t)b->n_asked * C;
+    free(texts);
+    free(all);
 }
 
 /* Starts the download of a step's results for as many nodes, and rows of states.  Waits for the step before: the
@@ -100,7 +151,15 @@ static void collect(struct encoding *e, int nodes, int rows)
         e->states += rows * C;
         started++;
     }
+    if (e->words.layer) {
+        struct tensor first = tensor_view(e->step_elements, 0, nodes);
+        device_download_start(d, e->words.elements, &first);
+        e->words.elements += nodes * C;
+        started++;
+    }
     d->driver->download_finish(d, started);
+    if (e->words.layer)
+        collect_tokens(e);
 }
 
 static int encode_all(struct encoding e, const struct gate_item *items, int n, struct error *err)
@@ -142,6 +201,22 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
     struct encoding again = { .s = s, .judged = relevance, .states = states };
     first.states = NULL;
     return encode_all(first, items, n, err) || encode_all(again, items, n, err) ? -1 : 0;
+}
+
+int gate_encode_words(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                      const struct gate_layer_states *words, struct error *err)
+{
+    return encode_all((struct encoding){ .s = s, .states = states, .relevance = relevance, .words = *words }, items, n,
+                      err);
+}
+
+int gate_asked(const struct gate_scorer *s, const struct gate_item *items, int n)
+{
+    int asked = 0;
+
+    for (int i = 0; i < n; i++)
+        asked += gate_question_kept(&s->model->layout, &items[i]);
+    return asked;
 }
 
 int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,

@@ -32,6 +32,17 @@ void gate_scorer_release(struct gate_scorer *s);
  * Models whose texts have a word for relevance read each text twice: for relevance, then for states. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
+/* The same in one pass with the states before encoder layer `layer` (1 or more), for models that encode whole schemas:
+ * of the questions' tokens [gate_asked, C], where the texts of a question are averaged, and of the elements' names
+ * [nodes, C]. */
+struct gate_layer_states {
+    int layer;
+    float *tokens, *elements;
+};
+int gate_encode_words(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                      const struct gate_layer_states *words, struct error *err);
+/* Number of tokens of the questions of n items that are read. */
+int gate_asked(const struct gate_scorer *s, const struct gate_item *items, int n);
 /* Computes the states [tokens, C] before an encoder layer (1 or more) of all tokens of n items, in the order of a
  * text_builder. Not for models with gatekeeper_says_word. */
 int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,

@@ -262,7 +262,7 @@ static int save_extras(struct hdf5_writer *w, const struct checkpoint *c, struct
     return 0;
 }
 
-static int save_meta(struct hdf5_writer *w, const json_t *meta, struct error *err)
+int checkpoint_put_meta(struct hdf5_writer *w, const json_t *meta, struct error *err)
 {
     char *text = json_dumps(meta, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 
@@ -277,7 +277,7 @@ int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *e
 {
     char *path = path_in(dir, CHECKPOINT_FILE);
     struct hdf5_writer *w = hdf5_create(path, err);
-    int rc = !w || save_meta(w, c->meta, err) || save_params(w, c, err) || save_extras(w, c, err) ? -1 : 0;
+    int rc = !w || checkpoint_put_meta(w, c->meta, err) || save_params(w, c, err) || save_extras(w, c, err) ? -1 : 0;
 
     rc = hdf5_finish(w, rc, err);
     free(path);
@@ -501,7 +501,7 @@ int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hd
             return -1;
     char *path = path_in(dir, CHECKPOINT_FILE);
     struct hdf5_writer *w = hdf5_create(path, err);
-    int rc = !w || save_meta(w, c->meta, err) || copy_params(w, c, from, n, err) ? -1 : 0;
+    int rc = !w || checkpoint_put_meta(w, c->meta, err) || copy_params(w, c, from, n, err) ? -1 : 0;
 
     rc = hdf5_finish(w, rc, err);
     free(path);

@@ -51,6 +51,8 @@ int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hd
 /* Opens a file, a folder's ambit.h5, or the newest checkpoint-N of a run's folder. r->path is the file that was found.
  * Close with hdf5_close. */
 int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err);
+/* Writes the meta object, for writers of files that are no checkpoints. */
+int checkpoint_put_meta(struct hdf5_writer *w, const json_t *meta, struct error *err);
 /* Returns the meta object, which the caller owns; NULL with EXIT_CODE_CHECKPOINT. */
 json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err);
 /* Fills parameters, states and extras. Nothing is changed unless the file has exactly the wanted tensors. Otherwise
