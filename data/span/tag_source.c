@@ -266,7 +266,7 @@ int tag_source_open(struct tag_source *x, const struct schema *s, const char *pa
 {
     int *of = xcalloc((size_t)s->n_columns + 1, sizeof *of);
 
-    *x = (struct tag_source){ 0 };
+    *x = (struct tag_source){ .schema = s, .has_values = path != NULL };
     x->columns = x->own = xcalloc((size_t)s->n_columns + 1, sizeof *x->own);
     x->examples = xcalloc((size_t)s->n_columns * TAG_EXAMPLES + 1, sizeof *x->examples);
     for (int t = 0; t < s->n_tables; t++)
@@ -286,12 +286,14 @@ void tag_source_of(struct tag_source *x, const struct span_column *columns, int 
     *x = (struct tag_source){ .columns = columns, .n_columns = n_columns };
     value_index_init(&x->index, VALUE_INDEX_BYTES);
     number_index_init(&x->numbers, n_columns, VALUE_INDEX_BYTES);
-    for (int c = 0; c < n_columns; c++)
+    for (int c = 0; c < n_columns; c++) {
+        x->has_values |= columns[c].n_values > 0;
         for (int i = 0; i < columns[c].n_values; i++) {
             if (columns[c].type != COLUMN_NUMBER)
                 value_index_add(&x->index, c, columns[c].values[i]);
             number_index_add_text(&x->numbers, c, columns[c].values[i]);
         }
+    }
     value_index_finish(&x->index);
     number_index_finish(&x->numbers);
 }
@@ -327,5 +329,7 @@ struct tag_question tag_source_ask(struct tag_source *x, const char *question, s
                                   .values = m->values.items,
                                   .n_values = m->values.n,
                                   .numbers = m->numbers.items,
-                                  .n_numbers = m->numbers.n };
+                                  .n_numbers = m->numbers.n,
+                                  .has_values = x->has_values,
+                                  .schema = x->schema };
 }

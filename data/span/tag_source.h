@@ -18,8 +18,10 @@ struct tag_source {
     int n_columns;
     struct value_index index;
     struct number_index numbers;
-    struct span_column *own; /* columns made from a schema */
-    const char **examples;   /* [n_columns * TAG_EXAMPLES] examples of their values */
+    bool has_values;             /* values are known, at least some of them */
+    const struct schema *schema; /* of which the columns are; or NULL */
+    struct span_column *own;     /* columns made from a schema */
+    const char **examples;       /* [n_columns * TAG_EXAMPLES] examples of their values */
     struct strings text;
 };
 

@@ -51,6 +51,8 @@ struct tag_question {
     int n_values;
     const struct said_number *numbers; /* in order; with holders if values are known */
     int n_numbers;
+    bool has_values;             /* the columns' values are known, so that words without a match are no values */
+    const struct schema *schema; /* of the columns; NULL: a record has brought them */
 };
 
 enum tag_kind { TAG_TABLE, TAG_COLUMN, TAG_VALUE };

@@ -5,6 +5,7 @@
 #include "data/corpora/dataset.h"
 #include "data/schema/schema_build.h"
 #include "data/span/span_record.h"
+#include "data/span/span_schema.h"
 #include "data/span/tag_source.h"
 #include "data/synth/triage_template.h"
 
@@ -80,7 +81,7 @@ struct triage_maker {
 
 static const char *table_of(const struct span_column *c)
 {
-    return c->table ? c->table : "table";
+    return c->table ? c->table : SPAN_TABLE;
 }
 
 /* Percentage of the schemas with abbreviated names, which real databases have. */
@@ -132,34 +133,18 @@ static char *short_name(struct rng *rng, const char *name)
     return text;
 }
 
-/* The name in a schema; the caller frees it. */
-static char *name_of(struct triage_maker *t, const char *name, bool shortened)
+/* A span_name_fn for abbreviated names. */
+static char *shorten(void *user, const char *name)
 {
-    return shortened ? short_name(&t->rng, name) : xstrdup(name);
+    return short_name(user, name);
 }
 
 static int add_schema(struct triage_maker *t, const struct span_record *r, const char *db_id, struct error *err)
 {
     bool shortened = rng_below(&t->rng, 100) < SHORT_PERCENT;
-    struct strings tables = { 0 };
-    struct schema_build b;
     struct schema s;
 
-    schema_build_init(&b, db_id);
-    for (int i = 0; i < r->n_columns; i++) {
-        int n = tables.n, table = strings_add(&tables, table_of(&r->columns[i]));
-        char *column = name_of(t, r->columns[i].name, shortened);
-        if (table == n) {
-            char *name = name_of(t, table_of(&r->columns[i]), shortened);
-            schema_build_table(&b, name, NULL);
-            free(name);
-        }
-        schema_build_column(&b, table, column, NULL, r->columns[i].type);
-        free(column);
-    }
-    schema_build_finish(&b, &s);
-    schema_build_release(&b);
-    strings_release(&tables);
+    span_schema_init(&s, db_id, r->columns, r->n_columns, shortened ? shorten : NULL, &t->rng);
     return schema_set_add(&t->schemas, &s, err);
 }
 
