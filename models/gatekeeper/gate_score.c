@@ -93,9 +93,12 @@ static void run_encode(struct ctx *c, void *arg)
     ctx_note(c, e->judged != NULL); /* selects the encoder */
     ctx_note(c, e->layer);
     ctx_note(c, e->words.layer);
+    ctx_note(c, e->states || e->relevance);
     gate_text_build(c, &e->s->text, &g->config.bert, &text);
     if (e->words.layer)
         run_words(c, e, &text);
+    if (!e->states && !e->relevance)
+        return;
     struct tensor *x = e->layer    ? bert_states(c, &g->bert, &text.bert, e->layer)
                        : e->judged ? gatekeeper_embed(c, g, &text)
                                    : gatekeeper_states(c, g, &text);

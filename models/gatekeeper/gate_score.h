@@ -34,7 +34,7 @@ int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, flo
                 struct error *err);
 /* The same in one pass with the states before encoder layer `layer` (1 or more), for models that encode whole schemas:
  * of the questions' tokens [gate_asked, C], where the texts of a question are averaged, and of the elements' names
- * [nodes, C]. */
+ * [nodes, C].  If states and relevance are NULL, the layers behind are not computed. */
 struct gate_layer_states {
     int layer;
     float *tokens, *elements;

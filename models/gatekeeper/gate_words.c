@@ -161,9 +161,12 @@ static int load(struct gate_words *h, const struct gate_model *m, const struct h
     struct words_spec spec;
     struct words_tensor list[TENSORS];
     int layers = m->net.config.bert.layers, rc = 0;
+    const char *why = gate_words_refusal(m);
 
     if (!json_is_object(o))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a head of ambit-train words", r->path);
+    if (why)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the detector cannot have a head for words: %s", r->path, why);
     if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
         return -1;
     if (spec.layer > layers)
