@@ -686,7 +686,7 @@ static json_t *detect_one(struct ask_exchange *x)
         return NULL;
     }
     const struct schema *s = find_schema(x);
-    return s ? detector_find(&x->server->pipeline.detector, x->request, s, true, where, &x->err) : NULL;
+    return s ? detector_find(&x->server->pipeline.detector, x->request, s, true, NULL, where, &x->err) : NULL;
 }
 
 /* Marks the elements that the request names. */

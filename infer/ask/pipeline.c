@@ -623,8 +623,12 @@ static int look(struct pipeline *a, struct asked *k, const char *where, struct e
     bool own = !a->q->clarify.db && json_object_get(k->record, "schema");
     const struct schema *s = schema_of(a, k->record, where, err);
 
-    if (!s || (a->q->detector && !(k->prediction = detector_find(&a->detector, k->record, s, !own, where, err))) ||
-        (a->q->tagger && !(k->marked = question_tagger_mark(&a->tagger, k->record, own ? s : NULL, where, err))))
+    if (!s)
+        return -1;
+    json_t **tagged = a->detector.looks_up ? &k->marked : NULL;
+    if ((a->q->detector && !(k->prediction = detector_find(&a->detector, k->record, s, !own, tagged, where, err))) ||
+        (a->q->tagger && !tagged &&
+         !(k->marked = question_tagger_mark(&a->tagger, k->record, own ? s : NULL, where, err))))
         return -1;
     json_t *joined = evidence_join_lines(k->record, k->prediction, k->marked, s, where, err);
     if (!joined)

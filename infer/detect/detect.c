@@ -51,6 +51,7 @@ static uint64_t run_key(const struct detect_run *d)
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), threshold, sizeof threshold);
     h = hash_bytes(h, &d->detector.model.hash, sizeof d->detector.model.hash);
     h = hash_bytes(h, &d->detector.triage.hash, sizeof d->detector.triage.hash);
+    h = hash_bytes(h, &d->detector.words.hash, sizeof d->detector.words.hash);
     return q->retriever ? hash_bytes(h, &d->detector.retriever.hash, sizeof d->detector.retriever.hash) : h;
 }
 

@@ -7,6 +7,7 @@
 #include "data/base/whole_file.h"
 #include "data/clarify/element_choice.h"
 #include "data/schema/schema_build.h"
+#include "data/span/span_schema.h"
 #include "data/span/tagging.h"
 #include "models/gatekeeper/gate_adapter.h"
 
@@ -160,6 +161,7 @@ void prediction_release(struct prediction *f)
 {
     strings_release(&f->names);
     free(f->elements);
+    json_decref(f->tagged);
     *f = (struct prediction){ 0 };
 }
 
@@ -307,11 +309,12 @@ json_t *prediction_json(const struct prediction *f, int relevance)
     json_t *alternatives =
         f->named ? json_pack("[s, s]", f->pairs[0].alternatives[0], f->pairs[0].alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:s, s:o*}", "id", f->id,
-                          "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "triage",
-                          triage_json(f, &text), "score", f->score, "ambiguous", f->ambiguous, "status", f->status,
-                          "type", kind_of(f), "alternatives", alternatives, "ambiguities", pairs_json(f, &text),
-                          "sentence", sentence, "relevance", relevance ? elements_json(f, relevance) : NULL);
+    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:o, s:O*, s:s, s:o*}", "id",
+                          f->id, "db_id", f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part,
+                          "triage", triage_json(f, &text), "score", f->score, "ambiguous", f->ambiguous, "status",
+                          f->status, "type", kind_of(f), "alternatives", alternatives, "ambiguities",
+                          pairs_json(f, &text), "spans", json_object_get(f->tagged, "spans"), "sentence", sentence,
+                          "relevance", relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
     return o;
 }
@@ -377,7 +380,8 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     d->work.eager = s->no_graph;
     if (gate_model_open(&d->model, &d->device, s->model, err) ||
         (s->adapter ? gate_adapter_apply(&d->model, s->adapter, err)
-                    : gate_triage_open(&d->triage, &d->model, s->model, err)))
+                    : gate_triage_open(&d->triage, &d->model, s->model, err) ||
+                          gate_words_open(&d->words, &d->model, s->model, err)))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
     d->elements = (int)s->elements;
@@ -389,18 +393,24 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     return s->retriever ? sentence_encoder_open(&d->retriever, &d->work, s->retriever, (int)s->tokens, err) : 0;
 }
 
-static void forget(struct prepared_schema *p)
+void prepared_schema_free(struct prepared_schema *p)
 {
+    if (!p)
+        return;
     schema_input_release(&p->input);
     schema_finder_close(p->finder);
     triage_names_release(&p->names);
+    word_names_release(&p->words);
+    if (p->columns)
+        tag_source_close(p->columns);
+    free(p->columns);
     free(p);
 }
 
 void detector_forget(struct detector *d)
 {
     for (int i = 0; i < d->db_ids.n; i++)
-        forget(d->prepared[i]);
+        prepared_schema_free(d->prepared[i]);
     free(d->prepared);
     strings_release(&d->db_ids);
     d->prepared = NULL;
@@ -410,6 +420,7 @@ void detector_forget(struct detector *d)
 void detector_close(struct detector *d)
 {
     gate_scorer_release(&d->scorer);
+    gate_words_release(&d->words);
     detector_forget(d);
     sentence_encoder_close(&d->retriever);
     gate_model_release(&d->model);
@@ -439,7 +450,16 @@ static int read_schema(const struct detector *d, struct schema_input *input, con
     return schema_input_init(input, s, d->model.tokenizer, &settings, err);
 }
 
-static struct prepared_schema *prepare(struct detector *d, const struct schema *s, struct error *err)
+/* Prepares the names and columns that the head for words needs. */
+static int prepare_words(struct prepared_schema *p, const struct schema *s, struct error *err)
+{
+    if (!p->finder)
+        word_names_init(&p->words, s);
+    p->columns = xcalloc(1, sizeof *p->columns);
+    return tag_source_open(p->columns, s, NULL, VALUE_INDEX_BYTES, err);
+}
+
+struct prepared_schema *detector_prepare_once(struct detector *d, const struct schema *s, struct error *err)
 {
     struct prepared_schema *p = xcalloc(1, sizeof *p);
     bool wide = d->elements && s->n_columns && s->n_tables + s->n_columns > d->elements;
@@ -447,8 +467,8 @@ static struct prepared_schema *prepare(struct detector *d, const struct schema *
     p->schema = s;
     if (wide)
         p->finder = schema_finder_open(s, sentence_encoder_is_open(&d->retriever) ? &d->retriever : NULL, err);
-    if (wide ? !p->finder : read_schema(d, &p->input, s, err) != 0) {
-        forget(p);
+    if ((wide ? !p->finder : read_schema(d, &p->input, s, err) != 0) || (d->words.known && prepare_words(p, s, err))) {
+        prepared_schema_free(p);
         return NULL;
     }
     if (d->triage.known)
@@ -465,12 +485,12 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
 
     if (i >= 0 && d->prepared[i]->serial == s->serial)
         return d->prepared[i];
-    struct prepared_schema *p = prepare(d, s, err);
+    struct prepared_schema *p = detector_prepare_once(d, s, err);
     if (!p)
         return NULL;
     p->lasting = true;
     if (i >= 0) {
-        forget(d->prepared[i]);
+        prepared_schema_free(d->prepared[i]);
         return d->prepared[i] = p;
     }
     GROW(d->prepared, d->db_ids.n, d->prepared_cap);
@@ -485,7 +505,7 @@ void question_group_init(struct question_group *g, struct detector *d)
 {
     g->detector = d;
     g->n = g->nodes = 0;
-    g->relevance = g->pairs = NULL;
+    g->relevance = g->pairs = g->tokens = g->elements = NULL;
 }
 
 void question_group_release(struct question_group *g)
@@ -500,6 +520,8 @@ void question_group_release(struct question_group *g)
     }
     free(g->relevance);
     free(g->pairs);
+    free(g->tokens);
+    free(g->elements);
     question_group_init(g, g->detector);
 }
 
@@ -616,6 +638,44 @@ static int pack_items(struct question_group *g, struct gate_item *items)
     return n;
 }
 
+/* Encodes n items in one pass, for scores (states [nodes, C], relevance [nodes]; or both NULL) and for words. */
+static int encode(struct question_group *g, const struct gate_item *items, int n, float *states, float *relevance,
+                  struct error *err)
+{
+    struct detector *d = g->detector;
+    size_t width = (size_t)d->model.net.config.bert.hidden_size;
+
+    if (!d->words.known)
+        return gate_encode(&d->scorer, items, n, states, relevance, err);
+    g->tokens = xmalloc((size_t)gate_asked(&d->scorer, items, n) * width * sizeof *g->tokens + 1);
+    g->elements = xmalloc((size_t)gate_nodes(items, n) * width * sizeof *g->elements + 1);
+    const struct gate_layer_states words = { d->words.layer, g->tokens, g->elements };
+    return gate_encode_words(&d->scorer, items, n, states, relevance, &words, err);
+}
+
+/* Gives each question its part of the group's results. */
+static void share_results(struct question_group *g)
+{
+    struct detector *d = g->detector;
+    size_t width = (size_t)d->model.net.config.bert.hidden_size;
+    const float *relevance = g->relevance, *pairs = g->pairs, *tokens = g->tokens, *elements = g->elements;
+
+    for (int i = 0; i < g->n; i++) {
+        struct group_question *q = &g->questions[i];
+        if (q->error)
+            continue;
+        size_t nodes = (size_t)q->item.schema->n_nodes;
+        q->relevance = relevance;
+        q->pairs = pairs;
+        q->tokens = tokens;
+        q->elements = elements;
+        relevance += relevance ? nodes : 0;
+        pairs += pairs ? q->item.schema->n_pairs : 0;
+        tokens += tokens ? (size_t)gate_asked(&d->scorer, &q->item, 1) * width : 0;
+        elements += elements ? nodes * width : 0;
+    }
+}
+
 int question_group_score(struct question_group *g, struct error *err)
 {
     struct detector *d = g->detector;
@@ -626,22 +686,57 @@ int question_group_score(struct question_group *g, struct error *err)
         return 0;
     size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)d->model.net.config.bert.hidden_size;
     bool has_pairs = d->model.net.config.classifier == CLASSIFIER_PAIR;
-    float *states = xmalloc(nodes * width * sizeof *states), *relevance = xmalloc(nodes * sizeof *relevance);
-    float *pairs = has_pairs ? xmalloc(((size_t)gate_sizes_of(items, n).pairs + 1) * sizeof *pairs) : NULL;
-    int rc = gate_encode(&d->scorer, items, n, states, relevance, err) ||
-             gate_classify(&d->scorer, items, n, states, g->results, pairs, err);
+    float *states = xmalloc(nodes * width * sizeof *states);
+    g->relevance = xmalloc(nodes * sizeof *g->relevance);
+    g->pairs = has_pairs ? xmalloc(((size_t)gate_sizes_of(items, n).pairs + 1) * sizeof *g->pairs) : NULL;
+    int rc = encode(g, items, n, states, g->relevance, err) ||
+             gate_classify(&d->scorer, items, n, states, g->results, g->pairs, err);
 
     free(states);
-    g->relevance = relevance;
-    g->pairs = pairs;
-    for (int i = 0; i < g->n; i++)
-        if (!g->questions[i].error) {
-            g->questions[i].relevance = relevance;
-            g->questions[i].pairs = pairs;
-            relevance += g->questions[i].item.schema->n_nodes;
-            pairs += has_pairs ? g->questions[i].item.schema->n_pairs : 0;
-        }
+    share_results(g);
     return rc ? -1 : 0;
+}
+
+int question_group_read_words(struct question_group *g, struct error *err)
+{
+    struct gate_item items[DETECTOR_GROUP];
+    int n = pack_items(g, items), rc = n ? encode(g, items, n, NULL, NULL, err) : 0;
+
+    share_results(g);
+    return rc;
+}
+
+/* Tags with the names of the schema that the model has read. */
+static void tag_with(struct tag_answer *a, const struct question_group *g, const struct group_question *q,
+                     const struct tag_question *asked, const struct word_names *names)
+{
+    const struct schema *read = q->item.schema->schema;
+    struct word_signs signs;
+    int *element = xmalloc((size_t)asked->n_columns * sizeof *element + 1);
+    const struct word_input in = { &g->detector->model, &q->item, q->tokens, q->elements, &signs };
+    const struct word_question words = { asked, read, element, names, &signs };
+    struct word_reading reading;
+
+    span_schema_elements(element, asked->columns, asked->n_columns, read);
+    word_signs_read(&signs, q->question, names, asked->values, asked->n_values, asked->has_values);
+    gate_words_read(&reading, &g->detector->words, &in);
+    gate_words_answer(a, &g->detector->words, &reading, &words);
+    word_reading_release(&reading);
+    free(element);
+}
+
+void question_group_tag(const struct question_group *g, int i, const struct tag_question *q, struct tag_answer *a)
+{
+    const struct group_question *of = &g->questions[i];
+    struct word_names part;
+
+    if (!of->schema->finder) {
+        tag_with(a, g, of, q, &of->schema->words);
+        return;
+    }
+    word_names_init(&part, &of->part);
+    tag_with(a, g, of, q, &part);
+    word_names_release(&part);
 }
 
 static void classify(struct prediction *f, const struct gate_triage *head, const struct group_question *q,
@@ -674,31 +769,57 @@ static struct tag_source *values_of(const struct detector *d, const struct group
     return source;
 }
 
-/* Looks the words of a question up in its database before it is refused.  Reading the values of a large database takes
- * seconds, so other questions do without. */
+/* A question with the columns of its schema. */
+struct asked_columns {
+    struct tag_question question; /* zeroed until somebody asks */
+    struct tag_matches matches;
+    bool stored; /* its words were looked up in a database */
+};
+
+/* Looks the words of a question up in its database, if there is one. */
+static bool look_up(struct asked_columns *l, const struct detector *d, const struct group_question *q)
+{
+    struct tag_source *source = values_of(d, q);
+
+    if (source)
+        l->question = tag_source_ask(source, q->question, &l->matches);
+    return l->stored = source != NULL;
+}
+
+/* Classifies.  Looks the words of the question up in its database before it is refused.  Reading the values of a large
+ * database takes seconds, so other questions do without. */
 static void fill_class(struct prediction *f, const struct detector *d, const struct group_question *q,
-                       const struct gate_result *result)
+                       const struct gate_result *result, struct asked_columns *l)
 {
     struct triage_question words = { .text = q->question, .context = q->context };
-    struct tag_source *source;
 
     classify(f, &d->triage, q, result, &words);
-    if (!triage_class_refused(f->class) || !(source = values_of(d, q)))
+    if (!triage_class_refused(f->class) || !look_up(l, d, q))
         return;
-    struct tag_matches matches;
-    struct tag_question found = tag_source_ask(source, q->question, &matches);
-    words.values = found.values;
-    words.n_values = found.n_values;
+    words.values = l->question.values;
+    words.n_values = l->question.n_values;
     words.has_values = true;
     classify(f, &d->triage, q, result, &words);
-    tag_matches_release(&matches);
-    tag_databases_trim(d->values);
+}
+
+/* Tags the words, with stored values if they are looked up. */
+static void fill_tagged(struct prediction *f, const struct question_group *g, int i, struct asked_columns *l)
+{
+    const struct group_question *q = &g->questions[i];
+    struct tag_answer answer;
+
+    if (!l->stored && !(g->detector->looks_up && look_up(l, g->detector, q)))
+        l->question = tag_source_ask(q->schema->columns, q->question, &l->matches);
+    question_group_tag(g, i, &l->question, &answer);
+    f->tagged = tag_json(f->id, f->db_id, &l->question, &answer);
+    tag_answer_release(&answer);
 }
 
 void question_group_predict(const struct question_group *g, int i, struct prediction *f)
 {
     const struct group_question *q = &g->questions[i];
     const struct gate_result *result = &g->results[q->result];
+    struct asked_columns l = { 0 };
 
     f->question = q->question;
     f->error = q->error;
@@ -706,13 +827,19 @@ void question_group_predict(const struct question_group *g, int i, struct predic
         return;
     prediction_fill(f, &g->detector->model, &q->item, q->schema->schema, result, q->relevance, q->pairs);
     if (g->detector->triage.known)
-        fill_class(f, g->detector, q, result);
+        fill_class(f, g->detector, q, result, &l);
+    if (g->detector->words.known)
+        fill_tagged(f, g, i, &l);
+    tag_matches_release(&l.matches);
+    if (l.stored)
+        tag_databases_trim(g->detector->values);
 }
 
 /* --- Single questions --- */
 
 /* Predicts for the only question of a group. */
-static json_t *find_in(struct question_group *g, const json_t *id, const char *place, struct error *err)
+static json_t *find_in(struct question_group *g, const json_t *id, json_t **tagged, const char *place,
+                       struct error *err)
 {
     struct prediction f = { .id = id };
 
@@ -724,12 +851,14 @@ static json_t *find_in(struct question_group *g, const json_t *id, const char *p
         error_set(err, EXIT_CODE_DATA, "%s", f.error);
     else if (!line)
         error_set(err, EXIT_CODE_DATA, "%s: the prediction cannot be written as JSON", place);
+    if (tagged)
+        *tagged = line ? json_incref(f.tagged) : NULL;
     prediction_release(&f);
     return line;
 }
 
-static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, const char *place,
-                    struct error *err)
+static json_t *find(struct detector *d, const json_t *record, const struct prepared_schema *p, json_t **tagged,
+                    const char *place, struct error *err)
 {
     const char *question = json_get_string(record, "question", place, err);
 
@@ -739,23 +868,22 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     question_group_init(g, d);
     question_group_add(g, question, p, place, NULL);
     question_group_context(g, record, place);
-    json_t *line = find_in(g, json_object_get(record, "id"), place, err);
+    json_t *line = find_in(g, json_object_get(record, "id"), tagged, place, err);
     question_group_release(g);
     free(g);
     return line;
 }
 
-json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
-                      struct error *err)
+json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, json_t **tagged,
+                      const char *where, struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
     const struct prepared_schema *p = db_id && lasting ? detector_prepare(d, db_id, s, err) : NULL;
 
     if (!db_id || lasting)
-        return p ? find(d, record, p, where, err) : NULL;
-    struct prepared_schema *once = prepare(d, s, err);
-    json_t *line = once ? find(d, record, once, where, err) : NULL;
-    if (once)
-        forget(once);
+        return p ? find(d, record, p, tagged, where, err) : NULL;
+    struct prepared_schema *once = detector_prepare_once(d, s, err);
+    json_t *line = once ? find(d, record, once, tagged, where, err) : NULL;
+    prepared_schema_free(once);
     return line;
 }

@@ -12,6 +12,7 @@
 #include "data/span/tag_databases.h"
 #include "models/embed/schema_finder.h"
 #include "models/gatekeeper/gate_triage.h"
+#include "models/gatekeeper/gate_words.h"
 
 #include <jansson.h>
 
@@ -52,14 +53,15 @@ struct prediction {
     enum triage_kind kind;               /* the likeliest one of the class */
     double classes[TRIAGE_CLASSES];      /* probabilities */
     struct triage_reading signs;         /* of the question's words */
+    json_t *tagged;                      /* owned line of tag_json(); NULL: the detector has no head for words */
     struct prediction_element *elements; /* [n_elements] elements that the model read */
     int n_elements;
     struct strings names; /* owns the names of columns; all other strings are borrowed */
 };
 
-/* Fills all fields but id, error, question, status and those of the class.  relevance: [nodes of the item] logits;
- * pairs: [pairs of the schema] logits, or NULL.  The item's schema is the whole one or a part of it.  The caller
- * releases the prediction. */
+/* Fills all fields but id, error, question, status, tagged and those of the class.  relevance: [nodes of the item]
+ * logits; pairs: [pairs of the schema] logits, or NULL.  The item's schema is the whole one or a part of it.  The
+ * caller releases the prediction. */
 void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
                      const struct schema *whole, const struct gate_result *result, const float *relevance,
                      const float *pairs);
@@ -97,6 +99,8 @@ struct prepared_schema {
     struct schema_input input;
     struct schema_finder *finder; /* of a wide schema, in place of the input; else NULL */
     struct triage_names names;    /* if the detector has a head for classes */
+    struct word_names words;      /* if it has a head for words, of the input's elements; */
+    struct tag_source *columns;   /* and the columns of the schema, without values; or NULL */
     bool lasting;                 /* the schema belongs to its db_id, whose values may be looked up */
     uint64_t hash;                /* hash of the schema */
     int64_t serial;
@@ -106,10 +110,12 @@ struct detector {
     struct device device;
     struct workspace work;
     struct gate_model model;
-    struct gate_triage triage; /* unknown with an adapter, which changes what the head reads */
-    /* Databases in which the words of a question are looked up before the head refuses it.  Borrowed, set by the
-     * caller; or NULL. */
+    struct gate_triage triage; /* unknown with an adapter, which changes what the heads read */
+    struct gate_words words;   /* likewise */
+    /* Databases in which the words of a question are looked up before the head for classes refuses it, or of each
+     * question if looks_up.  Both are set by the caller; databases are borrowed, or NULL. */
     struct tag_databases *values;
+    bool looks_up;
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed if there is none */
     int elements;                      /* maximum number of elements of a schema; 0: all */
@@ -128,6 +134,9 @@ const struct prepared_schema *detector_prepare(struct detector *d, const char *d
                                                struct error *err);
 /* Drops all prepared schemas. */
 void detector_forget(struct detector *d);
+/* The same for a schema that is used once.  The caller frees the result. */
+struct prepared_schema *detector_prepare_once(struct detector *d, const struct schema *s, struct error *err);
+void prepared_schema_free(struct prepared_schema *p);
 
 /* Maximum number of questions that are scored together. */
 enum { DETECTOR_GROUP = 64 };
@@ -143,9 +152,10 @@ struct group_question {
     struct schema_graph drawn; /* the graph with the question's edges */
     struct schema part;        /* part of a wide schema, and its form for the model */
     struct schema_input input;
-    int result;             /* index of its result */
-    const float *relevance; /* [nodes of the item] logits */
-    const float *pairs;     /* [pairs of its schema] logits; NULL: the model has none */
+    int result;                     /* index of its result */
+    const float *relevance;         /* [nodes of the item] logits */
+    const float *pairs;             /* [pairs of its schema] logits; NULL: the model has none */
+    const float *tokens, *elements; /* states for the head for words (gate_encode_words) */
 };
 
 /* Questions that are scored together: the one implementation for files, libambit and single questions.  The caller adds
@@ -157,6 +167,7 @@ struct question_group {
     struct group_question questions[DETECTOR_GROUP];
     struct gate_result results[DETECTOR_GROUP];
     float *relevance, *pairs; /* logits of all items, or NULL */
+    float *tokens, *elements; /* states of all items for the head for words, or NULL */
 };
 
 /* Starts an empty group.  The caller releases it, which also empties it for the next questions. */
@@ -171,14 +182,23 @@ void question_group_add(struct question_group *g, const char *question, const st
 void question_group_context(struct question_group *g, const json_t *record, const char *place);
 /* Chooses the part of each wide schema.  All errors of questions are known afterwards.  Returns -1 with err. */
 int question_group_choose(struct question_group *g, struct error *err);
-/* Scores the questions without errors.  Returns -1 with err. */
+/* Scores the questions without errors, and reads their words if the detector has a head for words.  Returns -1 with
+ * err.
+ */
 int question_group_score(struct question_group *g, struct error *err);
-/* Fills question, error, all that prediction_fill() fills, and the class.  The prediction borrows from the group. */
+/* Reads the words alone, by the encoder's first layers. */
+int question_group_read_words(struct question_group *g, struct error *err);
+/* Tags the words of a question without error that has been read.  q: the question with columns of its schema, and
+ * values if known; the answer is valid as long as q.  The caller releases it. */
+void question_group_tag(const struct question_group *g, int i, const struct tag_question *q, struct tag_answer *a);
+/* Fills question, error, all that prediction_fill() fills, the class and the tagged words.  The prediction borrows from
+ * the group. */
 void question_group_predict(const struct question_group *g, int i, struct prediction *f);
 
 /* Predicts for one record with "question".  Returns a line (prediction_json()) as a new reference, or NULL with err.
- * lasting: s belongs to the record's db_id, and its prepared form is kept. */
-json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
-                      struct error *err);
+ * lasting: s belongs to the record's db_id, and its prepared form is kept.  tagged: receives the words' line
+ * (tag_json()) as a new reference, NULL without a head for words; or NULL. */
+json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, json_t **tagged,
+                      const char *where, struct error *err);
 
 #endif
