@@ -831,7 +831,7 @@ static const struct {
 } all_programs[] = {
     { "ambit-infer", "detect|tag|parse|clarify|ask|infill|generate|loss" },
     { "ambit-train",
-      "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|triage|evaluate|tokenizer|export|doctor|inspect" },
+      "ablate|adapt|gatekeeper|infill|reward|seq2seq|tag|triage|words|evaluate|tokenizer|export|doctor|inspect" },
     { "ambit-data",
       "ambiguate|calibrate|candidates|contrast|counterfactual|execute|infilling|join|memory|natural|noisysp|plans|"
       "practice|probe|score|split|sql|triage" },

@@ -19,6 +19,7 @@ extern const struct command command_export;
 extern const struct command command_doctor;
 extern const struct command command_inspect;
 extern const struct command command_triage;
+extern const struct command command_words;
 
 /* Files of every training run, for struct file_note. */
 /* clang-format off */

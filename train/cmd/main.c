@@ -3,13 +3,9 @@
 #include "train/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_ablate,     &command_adapt,
-    &command_gatekeeper, &command_infill,
-    &command_reward,     &command_seq2seq,
-    &command_tag,        &command_evaluate,
-    &command_tokenizer,  &command_triage,
-    &command_export,     &command_doctor,
-    &command_inspect,    NULL,
+    &command_ablate,  &command_adapt,  &command_gatekeeper, &command_infill,    &command_reward,
+    &command_seq2seq, &command_tag,    &command_evaluate,   &command_tokenizer, &command_triage,
+    &command_words,   &command_export, &command_doctor,     &command_inspect,   NULL,
 };
 
 static const struct program train_program = {
