@@ -109,7 +109,7 @@ struct tag_source *tag_database_source(struct tag_databases *d, struct tag_datab
         tag_source_close(&of->source);
         return NULL;
     }
-    of->open = true;
+    of->open = of->source.lasting = true;
     of->read_at = now_seconds();
     of->seconds = of->read_at - begun;
     return &of->source;

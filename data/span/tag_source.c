@@ -331,5 +331,6 @@ struct tag_question tag_source_ask(struct tag_source *x, const char *question, s
                                   .numbers = m->numbers.items,
                                   .n_numbers = m->numbers.n,
                                   .has_values = x->has_values,
-                                  .schema = x->schema };
+                                  .schema = x->schema,
+                                  .lasting = x->lasting };
 }

@@ -20,6 +20,7 @@ struct tag_source {
     struct number_index numbers;
     bool has_values;             /* values are known, at least some of them */
     const struct schema *schema; /* of which the columns are; or NULL */
+    bool lasting;                /* the schema belongs to its db_id; set by the caller */
     struct span_column *own;     /* columns made from a schema */
     const char **examples;       /* [n_columns * TAG_EXAMPLES] examples of their values */
     struct strings text;

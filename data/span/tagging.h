@@ -53,6 +53,7 @@ struct tag_question {
     int n_numbers;
     bool has_values;             /* the columns' values are known, so that words without a match are no values */
     const struct schema *schema; /* of the columns; NULL: a record has brought them */
+    bool lasting;                /* the schema belongs to its db_id */
 };
 
 enum tag_kind { TAG_TABLE, TAG_COLUMN, TAG_VALUE };

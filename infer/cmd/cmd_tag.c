@@ -3,8 +3,10 @@
 #include "data/base/option_rows.h"
 #include "infer/cmd/commands.h"
 #include "infer/tag/tag.h"
+#include "models/gatekeeper/gate_model.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct tag_request defaults = {
@@ -25,8 +27,10 @@ static const struct option table[] = {
                   "JSON lines, text for people, a page, or a table with a row for each span (default: by the ending of "
                   "OUT)"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
-    STRING_OPTION("model", AT(model), "RUN", "folder that ambit-train tag wrote; needed by dte and eta", .letter = 'm',
-                  .group = "tagger"),
+    STRING_OPTION(
+        "model", AT(model), "RUN",
+        "folder of ambit-train tag, or a detector with a head for words (default: the one that comes with ambit)",
+        .letter = 'm', .group = "tagger"),
     CHOICE_OPTION("strategy", AT(strategy), "HOW", "dte|eta|heuristic",
                   "trained tagger, its concept links alone, or word similarity without a model"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
@@ -46,6 +50,20 @@ static const struct option table[] = {
     { 0 },
 };
 
+/* Tags with the given model, or with the detector that comes with ambit. */
+static int tag_with_model(struct tag_request q, const char *input, struct tag_counts *counts, struct error *err)
+{
+    bool needs = q.strategy == TAG_DTE && !q.model;
+    char *own = needs ? gate_model_default("--model", err) : NULL;
+
+    if (needs && !own)
+        return -1;
+    q.model = needs ? own : q.model;
+    int rc = tag(&q, input, counts, err);
+    free(own);
+    return rc;
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
     struct tag_request q = *(const struct tag_request *)call->options;
@@ -53,13 +71,13 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (q.schema && q.db)
         return usage_error(err, "--schema and --db cannot be used together");
-    if (q.strategy != TAG_HEURISTIC && !q.model)
-        return usage_error(err, "expected --model DIR, or --strategy heuristic, which needs none");
+    if (q.strategy == TAG_ETA && !q.model)
+        return usage_error(err, "--strategy eta: expected --model RUN, a tagger of ambit-train tag");
     if (!q.question == !call->n_operands)
         return usage_error(err, "expected either IN.jsonl or a question");
     if (q.resume && strcmp(q.out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
-    int rc = tag(&q, q.question ? NULL : call->operands[0], &counts, err);
+    int rc = tag_with_model(q, q.question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld unanswerable, %lld failed, %lld of an earlier run",
                  (long long)counts.records, (long long)counts.ambiguous, (long long)counts.unanswerable,
@@ -81,7 +99,7 @@ const struct command command_tag = {
     .details =
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own \"columns\", and write the marked words of "
         "each.  See docs/guides/tag.md.",
-    .examples = { "ambit-infer tag --model runs/tag questions.jsonl --db shop.sqlite -o tagged.jsonl",
+    .examples = { "ambit-infer tag questions.jsonl --db shop.sqlite --format text",
                   "ambit-infer tag --strategy heuristic questions.jsonl --db shop.sqlite -o page.html" },
     .files = files,
     .run = run,

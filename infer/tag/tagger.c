@@ -4,7 +4,9 @@
 #include "data/base/log.h"
 #include "data/base/whole_file.h"
 #include "data/span/tagging.h"
+#include "infer/tag/detector_tagger.h"
 #include "infer/tag/tag.h"
+#include "models/io/model_folder.h"
 #include "models/tagger/dte_tagger.h"
 
 #include <math.h>
@@ -142,7 +144,8 @@ int tagger_open(struct tagger *t, const struct tag_request *q, struct error *err
     static tagger_open_fn *const strategies[] = {
         [TAG_DTE] = tagger_open_dte, [TAG_ETA] = tagger_open_dte, [TAG_HEURISTIC] = tagger_open_heuristic
     };
-    return strategies[q->strategy](t, q, err);
+    bool shared = q->strategy == TAG_DTE && model_folder_is(q->model, "gatekeeper");
+    return (shared ? tagger_open_detector : strategies[q->strategy])(t, q, err);
 }
 
 int question_tagger_open(struct question_tagger *m, const struct tag_request *q, struct error *err)

@@ -22,7 +22,9 @@ struct tagger {
 
 typedef int tagger_open_fn(struct tagger *t, const struct tag_request *q, struct error *err);
 
-tagger_open_fn tagger_open; /* opens the strategy of the request; -1 with err */
+/* Opens the strategy of the request.  With TAG_DTE the model is a tagger, or a detector with a head for words.  Returns
+ * -1 with err. */
+tagger_open_fn tagger_open;
 
 /* A tagger with its databases, kept in memory for single questions. */
 struct question_tagger {

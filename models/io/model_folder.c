@@ -54,6 +54,21 @@ int model_folder_check_command(const json_t *meta, const char *command, const ch
                      text ? text : found);
 }
 
+bool model_folder_is(const char *dir, const char *command)
+{
+    struct hdf5_reader r;
+    struct error why;
+
+    if (checkpoint_open(&r, dir, &why))
+        return false;
+    json_t *meta = checkpoint_meta(&r, &why);
+    const char *found = meta ? command_of(meta) : NULL;
+    bool is = found && strcmp(found, command) == 0;
+    json_decref(meta);
+    hdf5_close(&r);
+    return is;
+}
+
 static bool holds(const char *dir, const char *name)
 {
     char *path = path_in(dir, name);

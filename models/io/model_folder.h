@@ -20,6 +20,9 @@ int model_folder_explain(const char *path, const char *file, struct error *err);
  * EXIT_CODE_CHECKPOINT. `file` is the prefix of the message. */
 int model_folder_check_command(const json_t *meta, const char *command, const char *file, struct error *err);
 
+/* Whether the folder holds a run of `ambit-train COMMAND`; false for an unreadable one. */
+bool model_folder_is(const char *dir, const char *command);
+
 /* The file of a finished model. A model is declared by its meta, then its weights are loaded. */
 struct model_file {
     struct hdf5_reader reader;

@@ -52,7 +52,7 @@ done <<'END'
 2	'it' is an unexpected operand; expected one IN.jsonl.QUESTION; put a question in quotes	ambit-infer detect Show it now --db shop.sqlite
 2	--format: expected one of jsonl.text.csv, got 'xml'	ambit-infer detect q.jsonl --db shop.sqlite --format xml
 2	unknown option -x in '-x'; expected -o -m -d	ambit-infer detect q.jsonl --db shop.sqlite -x
-2	expected --model DIR, or --strategy heuristic, which needs none	ambit-infer tag q.jsonl --db shop.sqlite
+2	--strategy eta: expected --model RUN, a tagger of ambit-train tag	ambit-infer tag --strategy eta q.jsonl --db shop.sqlite
 2	expected one of --model, --lm, --write-prompts and --answers	ambit-infer parse q.jsonl --db shop.sqlite
 3	missing.jsonl: No such file or directory	ambit-infer detect missing.jsonl --db shop.sqlite
 3	missing.sqlite: No such file or directory	ambit-infer detect q.jsonl --db missing.sqlite
