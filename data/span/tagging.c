@@ -480,6 +480,43 @@ void tag_print_text(FILE *out, const json_t *line)
     fputc('\n', out);
 }
 
+/* The concepts that are closest to an UNK span, in brackets. */
+static void print_closest(FILE *out, const json_t *span)
+{
+    const json_t *list = json_object_get(span, "nearest"), *c;
+    size_t i;
+
+    if (!json_array_size(list) || strcmp(text_of(span, "category"), problem_category_name(PROBLEM_OUT_OF_SCOPE)) == 0)
+        return;
+    fprintf(out, "%s%s", texts[TEXT_OPEN], texts[TEXT_CLOSEST]);
+    json_array_foreach(list, i, c)
+    {
+        fprintf(out, "%s\"", i ? texts[TEXT_MORE] : "");
+        put_text(out, text_of(c, "concept"));
+        fputc('"', out);
+    }
+    fputs(texts[TEXT_CLOSE], out);
+}
+
+void tag_print_unanswerable(FILE *out, const json_t *line)
+{
+    const json_t *span;
+    int n = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(line, "spans"), i, span)
+    {
+        if (strcmp(text_of(span, "label"), span_label_name(SPAN_UNK)) != 0)
+            continue;
+        fprintf(out, "%s%s\"", n ? "" : "    ", texts[n ? TEXT_NEXT : TEXT_UNANSWERABLE]);
+        n++;
+        put_text(out, text_of(span, "text"));
+        fprintf(out, "\"%s", texts[TEXT_UNMAPPED_DATABASE]);
+        print_closest(out, span);
+    }
+    fputs(n ? ".\n" : "", out);
+}
+
 /* Tables. */
 
 const char tag_table_head[] = "id,db_id,question,span,label,probability,concepts,sentence,error\n";

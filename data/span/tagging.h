@@ -112,6 +112,8 @@ json_t *tag_json(const json_t *id, const char *db_id, const struct tag_question 
 /* Prints such a line, or one with an "error", in a few lines of text: words in colour on a terminal, else in brackets.
  */
 void tag_print_text(FILE *out, const json_t *line);
+/* Prints a line with the sentence about UNK spans of such a record, or of one of detect. Nothing without such spans. */
+void tag_print_unanswerable(FILE *out, const json_t *line);
 /* Prints such a line as rows of a table (table_writer.h), one for each span, with the columns of the head.  A question
  * without spans has one row. */
 extern const char tag_table_head[];

@@ -20,7 +20,7 @@ enum ask_alternatives { ALTERNATIVES_ON, ALTERNATIVES_OFF };
 struct ask_request {
     struct clarify_request clarify; /* databases, candidates, dialogue, simulation, output, id of a record */
     const char *question;           /* one question in place of the input, or NULL */
-    const char *detector, *tagger, *parser, *device; /* folders, or NULL; the tagger may be "heuristic" */
+    const char *detector, *tagger, *parser, *device; /* folders, or NULL; the tagger may be "heuristic" or "detector" */
     struct endpoint_settings server;                 /* of the parser; the address is NULL for a folder */
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;

@@ -423,6 +423,19 @@ json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session 
 
 enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10 };
 
+/* Makes the detector the tagger, whose words are looked up like those of every tagger. */
+static int use_detector(struct pipeline *a, struct error *err)
+{
+    if (!a->detector.words.known)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "--tagger detector: %s has no head for words, the file " WORD_HEAD_FILE
+                         ", or --adapter has changed what it reads; train a head with ambit-train words, or name "
+                         "another tagger",
+                         a->q->detector);
+    a->detector.looks_up = true;
+    return 0;
+}
+
 static int open_tagger(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
@@ -437,8 +450,11 @@ static int open_tagger(struct pipeline *a, struct error *err)
 
     if (!q->tagger)
         return 0;
+    if (strcmp(q->tagger, "detector") == 0)
+        return use_detector(a, err);
     if (strcmp(q->tagger, "heuristic") == 0)
         tag.strategy = TAG_HEURISTIC;
+    a->tags = true;
     return question_tagger_open(&a->tagger, &tag, err);
 }
 
@@ -447,10 +463,10 @@ static int open_values(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
 
-    if (!a->detector.triage.known || !q->clarify.db)
+    if (!(a->detector.triage.known || a->detector.looks_up) || !q->clarify.db)
         return 0;
-    a->detector.values = q->tagger ? &a->tagger.databases : &a->values;
-    return q->tagger ? 0 : tag_databases_open(&a->values, NULL, q->clarify.db, (int64_t)INDEX_MIB << 20, err);
+    a->detector.values = a->tags ? &a->tagger.databases : &a->values;
+    return a->tags ? 0 : tag_databases_open(&a->values, NULL, q->clarify.db, (int64_t)INDEX_MIB << 20, err);
 }
 
 static int open_parser(struct pipeline *a, struct error *err)
@@ -627,8 +643,7 @@ static int look(struct pipeline *a, struct asked *k, const char *where, struct e
         return -1;
     json_t **tagged = a->detector.looks_up ? &k->marked : NULL;
     if ((a->q->detector && !(k->prediction = detector_find(&a->detector, k->record, s, !own, tagged, where, err))) ||
-        (a->q->tagger && !tagged &&
-         !(k->marked = question_tagger_mark(&a->tagger, k->record, own ? s : NULL, where, err))))
+        (a->tags && !(k->marked = question_tagger_mark(&a->tagger, k->record, own ? s : NULL, where, err))))
         return -1;
     json_t *joined = evidence_join_lines(k->record, k->prediction, k->marked, s, where, err);
     if (!joined)

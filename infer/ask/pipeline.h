@@ -40,6 +40,7 @@ struct pipeline {
     struct session_context context;
     struct detector detector; /* zeroed if there is none */
     struct question_tagger tagger;
+    bool tags;                   /* there is a tagger beside the detector */
     struct tag_databases values; /* for the detector, if there is no tagger with them */
     struct endpoint *server;     /* of the parser, or NULL */
     struct question_parser parser;

@@ -48,7 +48,9 @@ static const struct option table[] = {
     CHOICE_OPTION("alternatives", AT(alternatives), "on|off", "on|off",
                   "candidate statements made from the detector's alternatives"),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
-    STRING_OPTION("tagger", AT(tagger), "RUN", "folder that ambit-train tag wrote, or heuristic", .group = "tagger"),
+    STRING_OPTION("tagger", AT(tagger), "RUN",
+                  "folder that ambit-train tag wrote; heuristic; or detector, the detector's head for words",
+                  .group = "tagger"),
     STRING_OPTION("parser", AT(parser), "HF_DIR|URL",
                   "model that ambit-infer parse takes as --model, or " ENDPOINT_URL_HELP, .group = "candidates"),
     ENDPOINT_OPTIONS("parser", SERVER),
@@ -105,13 +107,18 @@ static bool without_detector(const struct ask_request *q)
     return q->detector && strcmp(q->detector, "none") == 0;
 }
 
+static bool tags_by_detector(const struct ask_request *q)
+{
+    return q->tagger && strcmp(q->tagger, "detector") == 0;
+}
+
 /* Omits the default detector if there is no room for it. */
 static void spare_detector(struct ask_request *q, bool serves)
 {
     static const char cramped[] = "the address space is limited to less than 2 GiB: the detector that comes with ambit "
                                   "is left out; --detector DIR uses one all the same";
 
-    if (q->detector || gate_model_has_room())
+    if (q->detector || tags_by_detector(q) || gate_model_has_room())
         return;
     q->detector = "none";
     if (serves)
@@ -140,6 +147,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--auto: expected neither --rewrite nor --confidence";
     if (q->rewrite && (q->parser || c->candidates || c->simulate))
         return "--rewrite asks about tables and columns: expected none of --parser, --candidates and --simulate";
+    if (tags_by_detector(q) && without_detector(q))
+        return "--tagger detector: expected a detector, got --detector none";
     if (q->rewrite && without_detector(q) && !q->tagger)
         return "--rewrite: expected a detector or --tagger, got --detector none";
     if (c->interactive && c->simulate)

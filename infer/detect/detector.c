@@ -324,6 +324,13 @@ static const char *text_of(const json_t *line, const char *field)
     return json_string_value(json_object_get(line, field));
 }
 
+/* Tells whether a head for classes refuses the question, in words of its own. */
+static bool is_refused(const json_t *line)
+{
+    const char *class = text_of(json_object_get(line, "triage"), "class");
+    return class && triage_class_refused(triage_class_of(class));
+}
+
 void prediction_print(FILE *out, const json_t *line)
 {
     const char *error = text_of(line, "error");
@@ -335,6 +342,8 @@ void prediction_print(FILE *out, const json_t *line)
     }
     visible_printf(out, "%s\n    [%s] %s\n", text_of(line, "question"), text_of(line, "db_id"),
                    text_of(line, "sentence"));
+    if (!is_refused(line))
+        tag_print_unanswerable(out, line);
     if (cut)
         fprintf(out, "    The first %lld of the question's %lld tokens were read.\n",
                 (long long)json_integer_value(json_object_get(cut, "kept")),

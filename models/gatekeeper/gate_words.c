@@ -438,7 +438,12 @@ static int rank_elements(struct scored_element out[MEANINGS], const struct span_
     return n;
 }
 
-/* The concept of an element; false if the question has no column of it. */
+static bool has_table(const struct span_column *c)
+{
+    return c->sql_table || c->table;
+}
+
+/* The concept of an element; false if the question has no column of it, or the table has no name. */
 static bool concept_of(struct tag_concept *c, const struct word_question *w, struct scored_element e)
 {
     bool is_table = e.element < w->schema->n_tables;
@@ -447,6 +452,8 @@ static bool concept_of(struct tag_concept *c, const struct word_question *w, str
         int own = w->element_of[i];
         if (own < 0 || (is_table ? schema_table_of(w->schema, own) : own) != e.element)
             continue;
+        if (is_table && !has_table(&w->q->columns[i]))
+            return false;
         *c = (struct tag_concept){ .kind = is_table ? TAG_TABLE : TAG_COLUMN,
                                    .column = i,
                                    .score = fmax(0, fmin(1, e.score / 3)) };
