@@ -145,8 +145,8 @@ static int read_tensor(const struct hdf5_reader *r, const struct words_tensor *w
     for (int i = 0; fits && i < t->ndim; i++)
         fits = t->shape[i] == want->tensor.shape[i];
     if (!fits)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected F32 of [%lld, %lld]", r->path, want->tensor.name,
-                         (long long)want->tensor.shape[0], (long long)want->tensor.shape[1]);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected %lld numbers of type F32 in %d dimensions",
+                         r->path, want->tensor.name, (long long)hdf5_tensor_size(&want->tensor), want->tensor.ndim);
     if (hdf5_get(r, t, want->values, NULL, err))
         return -1;
     for (int64_t i = 0; i < hdf5_tensor_size(t); i++)
@@ -537,6 +537,7 @@ static void add_span(struct tag_answer *a, const struct span_words *s)
 
     for (int i = s->first; i < s->end; i++)
         span.probability += s->r->p[i][1 + s->label] / (s->end - s->first);
+    span.probability = fmin(1, span.probability);
     if (!add_meanings(&span, s)) {
         free(span.alternatives);
         return;
@@ -558,5 +559,5 @@ void gate_words_answer(struct tag_answer *a, const struct gate_words *h, const s
             add_span(a, &s);
     }
     for (int i = 0; i < r->n; i++)
-        a->problem = fmax(a->problem, r->p[i][1 + SPAN_AMB] + r->p[i][1 + SPAN_UNK]);
+        a->problem = fmin(1, fmax(a->problem, r->p[i][1 + SPAN_AMB] + r->p[i][1 + SPAN_UNK]));
 }
