@@ -46,6 +46,8 @@ const char *gate_words_refusal(const struct gate_model *m)
 
     if (g->encode != ENCODE_SCHEMA || !m->layout.asks)
         return "it does not encode the question with the whole schema, as --encode schema --linguistic do";
+    if (g->bert.layers < 2)
+        return "its encoder has a single layer, which serves the scores";
     return m->graph == GRAPH_REPRODUCTION ? "the nodes of its graph are not elements" : NULL;
 }
 
@@ -160,7 +162,7 @@ static int load(struct gate_words *h, const struct gate_model *m, const struct h
 {
     struct words_spec spec;
     struct words_tensor list[TENSORS];
-    int layers = m->net.config.bert.layers, rc = 0;
+    int last = m->net.config.bert.layers - 1, rc = 0;
     const char *why = gate_words_refusal(m);
 
     if (!json_is_object(o))
@@ -169,8 +171,8 @@ static int load(struct gate_words *h, const struct gate_model *m, const struct h
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the detector cannot have a head for words: %s", r->path, why);
     if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
         return -1;
-    if (spec.layer > layers)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"layer\": expected 1 to %d, got %d", r->path, layers,
+    if (spec.layer > last)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"layer\": expected 1 to %d, got %d", r->path, last,
                          spec.layer);
     gate_words_init(h, m->net.config.bert.hidden_size, spec.layer, spec.hidden);
     h->words = spec.words;

@@ -22,7 +22,7 @@ enum { WORD_OTHER, WORD_LABELS = 1 + SPAN_LABELS };
 
 struct gate_words {
     bool known;        /* the detector's folder has a head */
-    int layer, hidden; /* the encoder layer before which states are read, 1 or more; hidden channels */
+    int layer, hidden; /* the number of encoder layers before the states, not all; hidden channels */
     int width;         /* channels of the encoder's states */
     int words;         /* that the head was trained on */
     /* Owned weights: dense_w [gate_words_inputs, hidden], dense_b [hidden], score_w [hidden, WORD_LABELS], score_b

@@ -31,7 +31,7 @@ begin "a part of the questions"
 check "words" 0 "of 8 questions" learn -o few.h5 --questions 8 --epochs 1
 
 begin "what is refused leaves no file"
-check "a layer that the encoder lacks" 2 "--layer: expected 1 to 6, got 7" learn -o no.h5 --layer 7
+check "a layer that the encoder lacks" 2 "--layer: expected 1 to 5, got 6" learn -o no.h5 --layer 6
 echo '{"id":1}' >bad.jsonl
 check "a record without a question" 3 "bad.jsonl" train words "$root/models/detector" --data bad.jsonl --valid spans.jsonl --device cpu -o no.h5
 : >empty.jsonl

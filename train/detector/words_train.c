@@ -513,11 +513,11 @@ static int open_all(struct words_trainer *t, struct error *err)
         gate_model_open(&t->model, &t->device, q->model, err))
         return -1;
     const char *refusal = gate_words_refusal(&t->model);
-    int layers = t->model.net.config.bert.layers, layer = q->layer ? (int)q->layer : (2 * layers + 2) / 3;
+    int layers = t->model.net.config.bert.layers, layer = q->layer ? (int)q->layer : (2 * layers + 1) / 3;
     if (refusal)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a detector that can tag words: %s", q->model, refusal);
-    if (layer > layers)
-        return error_set(err, EXIT_CODE_USAGE, "--layer: expected 1 to %d, got %d", layers, layer);
+    if (layer >= layers)
+        return error_set(err, EXIT_CODE_USAGE, "--layer: expected 1 to %d, got %d", layers - 1, layer);
     t->work.eager = q->no_graph;
     gate_scorer_init(&t->scorer, &t->model, &t->work, (int)q->tokens);
     gate_words_init(&t->head, t->model.net.config.bert.hidden_size, layer, (int)q->hidden);
