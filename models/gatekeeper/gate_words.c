@@ -532,11 +532,33 @@ static bool joined(const struct word_question *w, int word)
     return true;
 }
 
-static void add_span(struct tag_answer *a, const struct span_words *s)
+/* The longest stored value that has the word and fits the label: of several columns for AMB.  NULL: none. */
+static const struct tag_value *value_at(const struct word_question *w, int word, int label)
+{
+    const struct spoken_word *at = &w->signs->words.words[word];
+    const struct tag_value *longest = NULL;
+
+    if (label != 1 + SPAN_VAL && (label != 1 + SPAN_AMB || w->signs->signs[word][WORD_VALUES] <= 0))
+        return NULL;
+    for (int i = 0; i < w->q->n_values; i++) {
+        const struct tag_value *v = &w->q->values[i];
+        if (v->start <= at->start && at->end <= v->end &&
+            (!longest || v->end - v->start > longest->end - longest->start))
+            longest = v;
+    }
+    return longest;
+}
+
+static void add_span(struct tag_answer *a, const struct span_words *s, const struct tag_value *value)
 {
     const struct spoken_word *words = s->of->signs->words.words;
     struct tag_span span = { .start = words[s->first].start, .end = words[s->end - 1].end, .label = s->label };
+    int before = a->n_spans ? a->spans[a->n_spans - 1].end : 0;
 
+    if (value) {
+        span.start = value->start > before ? value->start : before;
+        span.end = value->end;
+    }
     for (int i = s->first; i < s->end; i++)
         span.probability += s->r->p[i][1 + s->label] / (s->end - s->first);
     span.probability = fmin(1, span.probability);
@@ -548,17 +570,33 @@ static void add_span(struct tag_answer *a, const struct span_words *s)
     a->spans[a->n_spans++] = span;
 }
 
+/* The word behind the span that begins with word i: behind the stored value, or behind the neighbours with its label.
+ */
+static int end_of(const struct gate_words *h, const struct word_reading *r, const struct word_question *w, int i,
+                  const struct tag_value *value)
+{
+    int label = gate_words_decide(h, r->p[i]), end = i + 1;
+
+    if (value)
+        while (end < r->n && w->signs->words.words[end].start < value->end)
+            end++;
+    else
+        while (end < r->n && joined(w, end - 1) && gate_words_decide(h, r->p[end]) == label && !value_at(w, end, label))
+            end++;
+    return end;
+}
+
 void gate_words_answer(struct tag_answer *a, const struct gate_words *h, const struct word_reading *r,
                        const struct word_question *w)
 {
     *a = (struct tag_answer){ 0 };
     for (int i = 0, end; i < r->n; i = end) {
         int label = gate_words_decide(h, r->p[i]);
-        for (end = i + 1; end < r->n && joined(w, end - 1) && gate_words_decide(h, r->p[end]) == label;)
-            end++;
+        const struct tag_value *value = value_at(w, i, label);
+        end = end_of(h, r, w, i, value);
         const struct span_words s = { r, w, i, end, (enum span_label)(label - 1) };
         if (label != WORD_OTHER)
-            add_span(a, &s);
+            add_span(a, &s, value);
     }
     for (int i = 0; i < r->n; i++)
         a->problem = fmin(1, fmax(a->problem, r->p[i][1 + SPAN_AMB] + r->p[i][1 + SPAN_UNK]));
