@@ -182,7 +182,6 @@ static void test_states(void **state)
 {
     (void)state;
     check_states(0);
-    test_not_on_simt();
     check_states(2);
     check_states(1);
 }
