@@ -556,7 +556,7 @@ static void add_span(struct tag_answer *a, const struct span_words *s, const str
     int before = a->n_spans ? a->spans[a->n_spans - 1].end : 0;
 
     if (value) {
-        span.start = value->start > before ? value->start : before;
+        span.start = value->start < before ? span.start : value->start;
         span.end = value->end;
     }
     for (int i = s->first; i < s->end; i++)

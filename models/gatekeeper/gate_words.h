@@ -72,10 +72,9 @@ void gate_words_read(struct word_reading *r, const struct gate_words *h, const s
 void word_reading_release(struct word_reading *r);
 
 /* The spans of a question.  element_of [q->n_columns]: the element of each column of q; -1: none.  Concepts borrow from
- * q. Neighbours with one label are a span, as are the words of a stored value of which one is tagged VAL, or AMB if several columns
- * hold it.  The meanings of a span are the elements whose states and names are most
- * similar to its words, or matching values.  VAL spans without a matching value are dropped.  The caller releases the
- * answer. */
+ * q.  Neighbours with one label are a span, as are the words of a stored value of which one is tagged VAL, or AMB if
+ * several columns hold it.  The meanings of a span are the elements whose states and names are most similar to its
+ * words, or matching values.  VAL spans without a matching value are dropped.  The caller releases the answer. */
 struct word_question {
     const struct tag_question *q;
     const struct schema *schema; /* that the model read */

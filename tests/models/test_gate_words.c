@@ -510,18 +510,21 @@ static void test_unknown(void **state)
     close_tagged(&t);
 }
 
+static const struct tag_value values[] = { { .column = 1, .text = "Acme", .start = 6, .end = 10, .score = 1 },
+                                           { .column = 1, .text = "Acne", .start = 6, .end = 10, .score = .9 },
+                                           { .column = 0, .text = "Acme", .start = 6, .end = 10, .score = .9 },
+                                           { .column = 0, .text = "Acme Tim", .start = 6, .end = 14, .score = .8 } };
+
 /* A value without a match is dropped, one with matches has the best of them; AMB may be between values. */
 static void test_values(void **state)
 {
-    const struct tag_value values[] = { { .column = 1, .text = "Acme", .start = 6, .end = 10, .score = 1 },
-                                        { .column = 1, .text = "Acne", .start = 6, .end = 10, .score = .9 },
-                                        { .column = 0, .text = "Acme Tim", .start = 6, .end = 14, .score = .9 } };
     struct tagged t;
 
     (void)state;
     open_tagged(&t, "since Acme Tim", "oVo", values, 3);
     answer(&t);
     assert_int_equal(t.answer.n_spans, 1);
+    check_span(&t.answer.spans[0], SPAN_VAL, 6, 10);
     assert_int_equal(t.answer.spans[0].n_alternatives, 1);
     check_concept(&t.answer.spans[0].alternatives[0], TAG_VALUE, 1);
     assert_string_equal(t.answer.spans[0].alternatives[0].value, "Acme");
@@ -531,9 +534,36 @@ static void test_values(void **state)
     assert_int_equal(t.answer.spans[0].n_alternatives, 2);
     check_concept(&t.answer.spans[0].alternatives[1], TAG_VALUE, 0);
     close_tagged(&t);
-    open_tagged(&t, "since Acme Tim", "oVV", values, 2);
+    open_tagged(&t, "since Acme Tim", "ooV", values, 3);
     answer(&t);
     assert_int_equal(t.answer.n_spans, 0);
+    close_tagged(&t);
+}
+
+/* A word of a value stands for the whole value, but not for words that an earlier span has. */
+static void test_whole_values(void **state)
+{
+    struct tagged t;
+
+    (void)state;
+    open_tagged(&t, "since Acme Tim", "ooV", values, 4);
+    answer(&t);
+    assert_int_equal(t.answer.n_spans, 1);
+    assert_int_equal(t.answer.spans[0].start, 6);
+    assert_int_equal(t.answer.spans[0].end, 14);
+    check_concept(&t.answer.spans[0].alternatives[0], TAG_VALUE, 0);
+    close_tagged(&t);
+    open_tagged(&t, "since Acme Tim, 30", "oVoU", values, 4);
+    answer(&t);
+    assert_int_equal(t.answer.n_spans, 2);
+    assert_int_equal(t.answer.spans[0].end, 14);
+    assert_int_equal(t.answer.spans[1].start, 16);
+    close_tagged(&t);
+    open_tagged(&t, "since Acme Tim", "oUV", values, 4);
+    answer(&t);
+    assert_int_equal(t.answer.n_spans, 2);
+    check_span(&t.answer.spans[0], SPAN_UNK, 6, 10);
+    assert_int_equal(t.answer.spans[1].start, 11);
     close_tagged(&t);
 }
 
@@ -561,12 +591,19 @@ static void test_table_without_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_refused_heads),
-        cmocka_unit_test(test_refused_files), cmocka_unit_test(test_refusal),
-        cmocka_unit_test(test_features),      cmocka_unit_test(test_predict),
-        cmocka_unit_test(test_decide),        cmocka_unit_test(test_merging),
-        cmocka_unit_test(test_alternatives),  cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_table_without_name),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused_heads),
+        cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_features),
+        cmocka_unit_test(test_predict),
+        cmocka_unit_test(test_decide),
+        cmocka_unit_test(test_merging),
+        cmocka_unit_test(test_alternatives),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_whole_values),
+        cmocka_unit_test(test_table_without_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
