@@ -32,10 +32,10 @@ void gate_scorer_release(struct gate_scorer *s);
  * Models whose texts have a word for relevance read each text twice: for relevance, then for states. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
-/* The same in one pass with the states before encoder layer `layer` (from 0; 1 or more, and not behind the last one,
- * which computes the elements' states alone), for models that encode whole schemas:
- * of the questions' tokens [gate_asked, C], where the texts of a question are averaged, and of the elements' names
- * [nodes, C].  If states and relevance are NULL, the layers behind are not computed. */
+/* The same in one pass, for models that encode whole schemas, with the states before encoder layer `layer`.  These are
+ * the states of the questions' tokens [gate_asked, C], averaged over the texts of a question, and of the elements'
+ * names [nodes, C].  Layers count from 0.  The layer is neither the first one nor behind the last one, which computes
+ * the states of elements alone.  If states and relevance are NULL, the layers behind are not computed. */
 struct gate_layer_states {
     int layer;
     float *tokens, *elements;

@@ -2,8 +2,8 @@
  * gate_words.h - a head on a detector that tags the words of a question: detector and tagger share one encoder pass.
  *
  * The head is a perceptron with one hidden layer.  For each word it reads the state of its first token before one of
- * the encoder's layers, the states of the elements' names there, weighted by their similarity to it, the largest
- * similarities, and the signs of the word and of its neighbours (data/span/word_signs.h).  It predicts one of the
+ * the encoder's layers.  It also reads the states of the elements' names there, weighted by their similarity to it, the
+ * largest similarities, and signs of the word and its neighbours (data/span/word_signs.h).  It predicts one of the
  * labels of DTE (Wang et al. 2023), or none.  A middle layer tells more about single words than the last one, which
  * serves the detector.
  *

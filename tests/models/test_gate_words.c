@@ -307,7 +307,7 @@ static void check_features(int max_question, int wanted_words)
     close_read(&r);
 }
 
-/* Of a question that is cut, the words that begin behind the cut have no features, and are no neighbours. */
+/* Words that begin behind the cut of a long question have no features, and are no neighbours. */
 static void test_features(void **state)
 {
     (void)state;

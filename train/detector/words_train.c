@@ -515,7 +515,8 @@ static int open_all(struct words_trainer *t, struct error *err)
     const char *refusal = gate_words_refusal(&t->model);
     int layers = t->model.net.config.bert.layers, layer = q->layer ? (int)q->layer : (2 * layers + 1) / 3;
     if (refusal)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a detector that can tag words: %s", q->model, refusal);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a detector that can tag words: %s", q->model,
+                         refusal);
     if (layer >= layers)
         return error_set(err, EXIT_CODE_USAGE, "--layer: expected 1 to %d, got %d", layers - 1, layer);
     t->work.eager = q->no_graph;

@@ -143,7 +143,7 @@ static void test_extremes(void **state)
 {
     struct word_names none = { .start = (int[]){ 0 } };
     struct word_signs w;
-    char text[4 * SPOKEN_WORDS + 41] = "";
+    char text[4 * (SPOKEN_WORDS + 10) + 1] = "";
 
     (void)state;
     word_signs_read(&w, "", &names, NULL, 0, true);
@@ -151,7 +151,7 @@ static void test_extremes(void **state)
     word_signs_read(&w, "price", &none, NULL, 0, false);
     assert_true(w.signs[0][WORD_COLUMN] == 0 && w.signs[0][WORD_FIRST] == 1);
     for (int i = 0; i < SPOKEN_WORDS + 10; i++)
-        strcat(text, "abc ");
+        memcpy(text + 4 * i, "abc ", 4);
     word_signs_read(&w, text, &names, NULL, 0, false);
     assert_int_equal(w.words.n, SPOKEN_WORDS);
 }
