@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tags the ambiguous and unanswerable words of questions about your own SQLite file, each with its possible meanings.
-# First without a model, then with a small tagger trained here in seconds.  A few corrections then teach it a new word.
+# First with the detector that comes with ambit, then without a model, then with a small tagger trained here in seconds.
+# A few corrections then teach it a new word.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
@@ -21,10 +22,15 @@ cat >questions.jsonl <<'JSONL'
 {"id": "q3", "question": "What is the maker of the Tent?"}
 JSONL
 
-# --- without a model: text for people, JSON records, an HTML page
+# --- with the detector that comes with ambit: text for people, JSON records, an HTML page
+ambit-infer tag --db shop.sqlite --format text questions.jsonl
+ambit-infer tag --db shop.sqlite questions.jsonl -o tagged.jsonl
+ambit-infer tag --db shop.sqlite --format html questions.jsonl -o tagged.html
+grep -q '"id":"q1",.*"text":"price","label":"AMB"' tagged.jsonl
+grep -q '"id":"q2",.*"text":"warranty","label":"UNK"' tagged.jsonl
+
+# --- without a model
 ambit-infer tag --strategy heuristic --db shop.sqlite --format text questions.jsonl
-ambit-infer tag --strategy heuristic --db shop.sqlite questions.jsonl -o tagged.jsonl
-ambit-infer tag --strategy heuristic --db shop.sqlite --format html questions.jsonl -o tagged.html
 echo '{"id": 1, "question": "Show the fee.", "columns": [{"name": "entry fee", "type": "number"}, {"name": "late fee", "type": "number"}]}' |
     ambit-infer tag --strategy heuristic --format text -
 
