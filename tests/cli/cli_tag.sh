@@ -252,7 +252,7 @@ bad_columns "a table that is a number" 'field \\"table\\": expected a string' '[
 
 # --- bad files and options
 refuse() { check "$1" "$2" "$3" infer tag "${@:4}" -o no.out; }
-refuse "no model" 2 "expected --model DIR, or --strategy heuristic" --db shop.sqlite questions.jsonl
+refuse "no model" 2 "strategy eta: expected --model RUN, a tagger of ambit-train tag" --db shop.sqlite --strategy eta questions.jsonl
 refuse "no questions" 2 "expected either IN.jsonl or a question" --strategy heuristic --db shop.sqlite
 refuse "two inputs" 2 "expected either IN.jsonl or a question" --strategy heuristic --db shop.sqlite --question price questions.jsonl
 refuse "a question that is no UTF-8" 2 "question" --strategy heuristic --db shop.sqlite --question $'pri\377ce'
