@@ -73,7 +73,7 @@ tests_of() {
     linear_group_tiles) echo test_few_rows ;;
     gather) printf '%s\n' 'test_ops simt gather' 'test_ops simt scatter' ;;
     matmul) printf '%s\n' 'test_ops simt matmul' 'test_ops simt linear' ;;
-    linear) echo 'test_ops cuda linear' ;; # its kernel runs behind the library's products alone, which fake_cuda has
+    linear) printf '%s\n' 'test_ops cuda linear' test_cuda_driver ;; # it runs behind the library's products, over fake_cuda
     *) (cd tests/kernels && grep -lE "\{ \"[a-z_]*$op" test_ops*.c | sed "s/\.c$/ simt $op/") ;;
     esac
 }

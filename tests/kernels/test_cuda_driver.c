@@ -4,6 +4,7 @@
 #include "kernels/workspace.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/support/digest.h"
+#include "tests/support/reference.h"
 #include "tests/support/step.h"
 
 #include <dlfcn.h>
@@ -209,10 +210,11 @@ static void test_late_downloads(void **state)
     free(out);
 }
 
-/* One product y[M,N] (+)= op(a) op(b) + bias.  Each matrix ends with its memory, at which the fake looks. */
+/* One product y[M,N] (+)= act(op(a) op(b) + bias).  Each matrix ends with its memory, at which the fake looks. */
 struct product {
     int64_t m, n, k;
     bool ta, tb, add, bias, rounded; /* rounded: the bias has a copy in BF16 */
+    enum activation act;             /* with a bias only */
     enum dtype dtype, y_dtype;
     int shift, bias_shift; /* elements that a and the bias lie behind the begin of their memory */
     enum rows_mode rows;
@@ -260,7 +262,7 @@ static double want(const struct product *p, const struct matrix *a, const struct
     for (int64_t k = 0; k < p->k; k++)
         sum += (double)a->values[p->ta ? k * p->m + i : i * p->k + k] *
                (double)b->values[p->tb ? j * p->k + k : k * p->n + j];
-    return sum;
+    return reference_activation(sum, p->act);
 }
 
 static float value_at(const void *data, enum dtype dtype, int64_t i)
@@ -288,7 +290,7 @@ static void check_product(struct device *d, const struct product *p)
     struct destination to = { out, p->add };
     int64_t before = d->counts.launches;
     if (p->bias)
-        RUN(&c, linear, out, NULL, &a.t, &b.t, &bias.t, ACT_NONE);
+        RUN(&c, linear, out, NULL, &a.t, &b.t, &bias.t, p->act);
     else
         RUN(&c, matmul, to, &a.t, p->ta, &b.t, p->tb);
     if (p->rounded)
@@ -298,6 +300,7 @@ static void check_product(struct device *d, const struct product *p)
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
             double x = want(p, &a, &b, &bias, &y, i, j), unit = p->y_dtype == F32 ? 0x1p-20 : 0x1p-8;
+            unit *= p->act ? 2 : 1; /* its argument is rounded as well */
             if (!(fabs((double)value_at(got, p->y_dtype, i * p->n + j) - x) <= unit * (1 + fabs(x))))
                 fail_msg("[%lld, %lld] is %g, expected %g", (long long)i, (long long)j,
                          (double)value_at(got, p->y_dtype, i * p->n + j), x);
@@ -342,6 +345,24 @@ static void test_products(void **state)
     }
     assert_int_equal(fake->products, n);
     assert_int_equal(warnings, 0);
+    device_close(&d);
+}
+
+/* Threads behind the last row read no row: y fills whole multiples of 256 bytes, and a closed page follows it.  The
+ * number of rows is odd and even, since a thread has two. */
+static void test_last_rows(void **state)
+{
+    struct device d;
+
+    (void)state;
+    open_device(&d, "cuda");
+    for (int i = 0; i < 4; i++) {
+        struct product p = large;
+        p.m = 65 + i % 2, p.n = 128, p.tb = p.bias = true, p.act = ACT_GELU;
+        p.dtype = p.y_dtype = i / 2 ? BF16 : F32;
+        check_product(&d, &p);
+    }
+    assert_int_equal(fake->products, 4);
     device_close(&d);
 }
 
@@ -516,15 +537,19 @@ static void test_replay(void **state)
     device_close(&d);
 }
 
-/* usage: test_cuda_driver [FOLDER], where another libambit_cuda.so over the fake lies */
+/* usage: test_cuda_driver [FOLDER], where another libambit_cuda.so over the fake lies; default: AMBIT_MODULE_PATH */
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, reset, check_given_back)
-    const struct CMUnitTest tests[] = { TEST(test_refused), TEST(test_open_fails),     TEST(test_memory),
-                                        TEST(test_copies),  TEST(test_late_downloads), TEST(test_products),
-                                        TEST(test_plans),   TEST(test_library_fails),  TEST(test_devices_and_threads),
+    const struct CMUnitTest tests[] = { TEST(test_refused),        TEST(test_open_fails),
+                                        TEST(test_memory),         TEST(test_copies),
+                                        TEST(test_late_downloads), TEST(test_products),
+                                        TEST(test_last_rows),      TEST(test_plans),
+                                        TEST(test_library_fails),  TEST(test_devices_and_threads),
                                         TEST(test_replay) };
-    const char *folder = argc > 1 ? argv[1] : FAKE_CUDA_DIR "/fake_cuda";
+    const char *folder = argc > 1 ? argv[1] : getenv("AMBIT_MODULE_PATH");
+    if (!folder)
+        folder = FAKE_CUDA_DIR "/fake_cuda";
     char *path = path_in(folder, "libambit_cuda.so");
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
