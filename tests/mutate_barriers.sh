@@ -171,14 +171,14 @@ run() {
     fi
 }
 
-# Runs a test without a mutant.  It must pass; its duration sets the limit for mutants.  The guards that would have given
-# another result go to a file of the release build.
+# Runs a test without a mutant.  It must pass; its duration sets the limit for mutants.  The release build writes the
+# guards that would have given another result to a file.  Under ThreadSanitizer its notes would be a race.
 # usage: run_sound BUILD TEST
 run_sound() {
     local start=$SECONDS
     [ -n "${limit["$1 $2"]:-}" ] && return
-    : >>"$work/${1##*/}/seen $2"
-    if [ -n "$(AMBIT_MUTANTS_SEEN="$work/${1##*/}/seen $2" run "$1" "$2" 0 1 failed)" ]; then
+    [ "$1" = "$release" ] && local -x AMBIT_MUTANTS_SEEN="$work/${1##*/}/seen $2" && : >>"$AMBIT_MUTANTS_SEEN"
+    if [ -n "$(run "$1" "$2" 0 1 failed)" ]; then
         cat "$work/${1##*/}/log" >&2
         echo "$2 fails in $1 as it is" >&2
         exit 2
