@@ -389,8 +389,8 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
     d->work.eager = s->no_graph;
     if (gate_model_open(&d->model, &d->device, s->model, err) ||
         (s->adapter ? gate_adapter_apply(&d->model, s->adapter, err)
-                    : gate_triage_open(&d->triage, &d->model, s->model, err) ||
-                          gate_words_open(&d->words, &d->model, s->model, err)))
+                    : gate_words_open(&d->words, &d->model, s->model, err) ||
+                          gate_triage_open(&d->triage, &d->model, &d->words, s->model, err)))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
     d->elements = (int)s->elements;
@@ -748,18 +748,40 @@ void question_group_tag(const struct question_group *g, int i, const struct tag_
     word_names_release(&part);
 }
 
-static void classify(struct prediction *f, const struct gate_triage *head, const struct group_question *q,
-                     const struct gate_result *result, const struct triage_question *words)
+/* The labels of the question's words, for the head for classes. */
+static void read_labels(struct word_reading *r, const struct detector *d, const struct group_question *q,
+                        const struct triage_question *asked)
+{
+    struct word_names part = { 0 };
+    struct word_signs signs;
+    const struct word_input in = { &d->model, &q->item, q->tokens, q->elements, &signs };
+
+    if (q->schema->finder)
+        word_names_init(&part, &q->part);
+    word_signs_read(&signs, q->question, q->schema->finder ? &part : &q->schema->words, asked->values, asked->n_values,
+                    asked->has_values);
+    gate_words_read(r, &d->words, &in);
+    word_names_release(&part);
+}
+
+static void classify(struct prediction *f, const struct detector *d, const struct group_question *q,
+                     const struct gate_result *result, const struct triage_question *asked)
 {
     float features[TRIAGE_FEATURES];
     double kinds[TRIAGE_KINDS];
+    struct word_reading words = { 0 };
+    const struct gate_triage_input in = { q->relevance, q->item.schema, f->n_question,
+                                          result,       &f->signs,      d->words.known ? &words : NULL };
 
-    triage_read(&f->signs, words, &q->schema->names);
-    gate_triage_features(features, q->relevance, q->item.schema, f->n_question, result, &f->signs);
-    gate_triage_predict_kinds(head, features, kinds);
+    triage_read(&f->signs, asked, &q->schema->names);
+    if (d->words.known)
+        read_labels(&words, d, q, asked);
+    gate_triage_features(features, &in);
+    word_reading_release(&words);
+    gate_triage_predict_kinds(&d->triage, features, kinds);
     gate_triage_classes(f->classes, kinds);
     f->triaged = true;
-    f->class = gate_triage_decide(head, f->classes, f->ambiguous);
+    f->class = gate_triage_decide(&d->triage, f->classes, f->ambiguous);
     f->kind = gate_triage_kind(kinds, f->class);
 }
 
@@ -802,13 +824,13 @@ static void fill_class(struct prediction *f, const struct detector *d, const str
 {
     struct triage_question words = { .text = q->question, .context = q->context };
 
-    classify(f, &d->triage, q, result, &words);
+    classify(f, d, q, result, &words);
     if (!triage_class_refused(f->class) || !look_up(l, d, q))
         return;
     words.values = l->question.values;
     words.n_values = l->question.n_values;
     words.has_values = true;
-    classify(f, &d->triage, q, result, &words);
+    classify(f, d, q, result, &words);
 }
 
 /* Tags the words, with stored values if they are looked up. */

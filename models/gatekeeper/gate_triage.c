@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The version of the features; a head of another version is refused. */
-enum { FEATURE_SET = 3, HASH_TEXT = 17 };
+enum { FEATURE_SET = 4, HASH_TEXT = 17 };
 
 static const float NO_ELEMENT = -10; /* relevance logit of elements beyond the schema's end */
 static const double LARGEST = 1e9;   /* of a number in the file */
@@ -54,19 +54,38 @@ static void set_relevance(float *out, const float *relevance, int n_nodes)
     out[TRIAGE_RELEVANT] = (float)relevant;
 }
 
-void gate_triage_features(float *out, const float *relevance, const struct schema_input *in, int n_question,
-                          const struct gate_result *result, const struct triage_reading *signs)
+/* Without a word that can have a label its probability counts as that of LEAST_LOGIT. */
+static const float LEAST_LOGIT = -10;
+
+static void set_words(float *out, const struct word_reading *words)
 {
-    set_relevance(out, relevance, in->n_nodes);
+    for (int l = 0; l < SPAN_LABELS; l++) {
+        double sum = 0, most = 0;
+        for (int i = 0; words && i < words->n; i++) {
+            sum += words->p[i][1 + l];
+            most = fmax(most, words->p[i][1 + l]);
+        }
+        float logit = (float)log(most / (1 - most));
+        out[TRIAGE_LABELLED + l] = (float)sum;
+        out[TRIAGE_LABEL + l] = !words ? 0 : fminf(fmaxf(logit, LEAST_LOGIT), -LEAST_LOGIT);
+    }
+}
+
+void gate_triage_features(float *out, const struct gate_triage_input *in)
+{
+    const struct gate_result *result = in->result;
+
+    set_relevance(out, in->relevance, in->schema->n_nodes);
     out[TRIAGE_SCORE] = result->score;
     out[TRIAGE_LINGUISTIC] = result->type == LINGUISTIC_NONE ? 0 : result->linguistic;
-    out[TRIAGE_TOKENS] = (float)n_question;
+    out[TRIAGE_TOKENS] = (float)in->n_question;
     for (int k = 0; k < SIA_TYPES; k++)
         out[TRIAGE_PAIR + k] = 0;
     if (result->pair >= 0)
-        out[TRIAGE_PAIR + in->pairs[result->pair].type] = 1 / (1 + expf(-result->score));
-    out[TRIAGE_TIMES] = has_times(in->schema);
-    memcpy(out + TRIAGE_FIRST_SIGN, signs->signs, sizeof signs->signs);
+        out[TRIAGE_PAIR + in->schema->pairs[result->pair].type] = 1 / (1 + expf(-result->score));
+    out[TRIAGE_TIMES] = has_times(in->schema->schema);
+    set_words(out, in->words);
+    memcpy(out + TRIAGE_FIRST_SIGN, in->signs->signs, sizeof in->signs->signs);
 }
 
 void gate_triage_predict_kinds(const struct gate_triage *t, const float *features, double p[TRIAGE_KINDS])
@@ -165,16 +184,23 @@ static json_t *weights_json(const struct gate_triage *t)
     return all;
 }
 
-int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err)
+static void hash_text_of_words(char text[HASH_TEXT], const struct gate_words *words)
 {
-    char hash[HASH_TEXT];
+    snprintf(text, HASH_TEXT, "%016" PRIx64, words->known ? words->hash : 0);
+}
+
+int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const struct gate_words *words,
+                     const char *path, struct error *err)
+{
+    char hash[HASH_TEXT], words_hash[HASH_TEXT];
     json_t *thresholds = json_object();
 
     hash_text_of(hash, m);
+    hash_text_of_words(words_hash, words);
     for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++)
         json_object_set_new(thresholds, triage_class_name((enum triage_class)c), json_real(t->threshold[c]));
-    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "detector", hash, "feature_set", FEATURE_SET,
-                          "questions", t->questions, "thresholds", thresholds, "mean",
+    json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "detector", hash, "words", words_hash,
+                          "feature_set", FEATURE_SET, "questions", t->questions, "thresholds", thresholds, "mean",
                           numbers_json(t->mean, TRIAGE_FEATURES), "scale", numbers_json(t->scale, TRIAGE_FEATURES),
                           "weights", weights_json(t), "bias", numbers_json(t->bias, TRIAGE_KINDS));
     int rc = json_write_file(path, o, err);
@@ -224,6 +250,21 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
                      path, own, hash);
 }
 
+static int check_words(const struct gate_words *words, const json_t *o, const char *path, struct error *err)
+{
+    const char *hash = json_get_string(o, "words", path, err);
+    char own[HASH_TEXT];
+
+    hash_text_of_words(own, words);
+    if (!hash || strcmp(hash, own) == 0)
+        return hash ? 0 : -1;
+    return error_set(
+        err, EXIT_CODE_DATA,
+        "%s: expected a head that was trained beside the head for words with hash %s (0: none), got %.32s; "
+        "remove the file, or train it again with ambit-train triage",
+        path, own, hash);
+}
+
 static int read_thresholds(struct gate_triage *t, const json_t *o, const char *path, struct error *err)
 {
     const json_t *all = json_get_object(o, "thresholds", path, err);
@@ -248,13 +289,14 @@ static int read_weights(struct gate_triage *t, const json_t *o, const char *path
     return 0;
 }
 
-static int read_head(struct gate_triage *t, const struct gate_model *m, const json_t *o, const char *path,
-                     struct error *err)
+static int read_head(struct gate_triage *t, const struct gate_model *m, const struct gate_words *words, const json_t *o,
+                     const char *path, struct error *err)
 {
     int64_t questions;
 
-    if (check_base(m, o, path, err) || json_get_int(o, "questions", 1, INT32_MAX, &questions, path, err) ||
-        read_thresholds(t, o, path, err) || read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
+    if (check_base(m, o, path, err) || check_words(words, o, path, err) ||
+        json_get_int(o, "questions", 1, INT32_MAX, &questions, path, err) || read_thresholds(t, o, path, err) ||
+        read_numbers(t->mean, TRIAGE_FEATURES, o, "mean", -LARGEST, path, err) ||
         read_numbers(t->scale, TRIAGE_FEATURES, o, "scale", 1e-6, path, err) ||
         read_numbers(t->bias, TRIAGE_KINDS, o, "bias", -LARGEST, path, err) || read_weights(t, o, path, err))
         return -1;
@@ -266,7 +308,8 @@ static int read_head(struct gate_triage *t, const struct gate_model *m, const js
     return 0;
 }
 
-int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const char *dir, struct error *err)
+int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const struct gate_words *words, const char *dir,
+                     struct error *err)
 {
     char *path = path_in(dir, TRIAGE_HEAD_FILE);
     int rc = 0;
@@ -274,7 +317,7 @@ int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const ch
     *t = (struct gate_triage){ 0 };
     if (access(path, F_OK) == 0) {
         json_t *o = json_read_file(path, err);
-        rc = o ? read_head(t, m, o, path, err) : -1;
+        rc = o ? read_head(t, m, words, o, path, err) : -1;
         json_decref(o);
     }
     if (rc)

@@ -17,19 +17,21 @@
 #define MODELS_GATEKEEPER_GATE_TRIAGE_H
 
 #include "data/span/triage_words.h"
-#include "models/gatekeeper/gate_score.h"
+#include "models/gatekeeper/gate_words.h"
 
 enum {
     TRIAGE_TOP = 6, /* the largest relevance logits */
     TRIAGE_MEAN = TRIAGE_TOP,
-    TRIAGE_ELEMENTS,                        /* log of the number of elements */
-    TRIAGE_SCORE,                           /* logit of the likeliest pair */
-    TRIAGE_LINGUISTIC,                      /* logit of the likeliest linguistic type */
-    TRIAGE_RELEVANT,                        /* number of elements with a positive logit */
-    TRIAGE_TOKENS,                          /* of the question */
-    TRIAGE_PAIR,                            /* [SIA_TYPES] the likeliest pair's probability at its type, else 0 */
-    TRIAGE_TIMES = TRIAGE_PAIR + SIA_TYPES, /* 1 if the schema has a column of times */
-    TRIAGE_FIRST_SIGN,
+    TRIAGE_ELEMENTS,                              /* log of the number of elements */
+    TRIAGE_SCORE,                                 /* logit of the likeliest pair */
+    TRIAGE_LINGUISTIC,                            /* logit of the likeliest linguistic type */
+    TRIAGE_RELEVANT,                              /* number of elements with a positive logit */
+    TRIAGE_TOKENS,                                /* of the question */
+    TRIAGE_PAIR,                                  /* [SIA_TYPES] the likeliest pair's probability at its type, else 0 */
+    TRIAGE_TIMES = TRIAGE_PAIR + SIA_TYPES,       /* 1 if the schema has a column of times */
+    TRIAGE_LABELLED,                              /* [SPAN_LABELS] expected number of words with each label */
+    TRIAGE_LABEL = TRIAGE_LABELLED + SPAN_LABELS, /* [SPAN_LABELS] logit of the word likeliest to have it */
+    TRIAGE_FIRST_SIGN = TRIAGE_LABEL + SPAN_LABELS,
     TRIAGE_FEATURES = TRIAGE_FIRST_SIGN + TRIAGE_SIGNS
 };
 
@@ -44,9 +46,17 @@ struct gate_triage {
     uint64_t hash;                    /* of the file */
 };
 
-/* out: [TRIAGE_FEATURES].  relevance: [nodes of the schema] logits. */
-void gate_triage_features(float *out, const float *relevance, const struct schema_input *in, int n_question,
-                          const struct gate_result *result, const struct triage_reading *signs);
+/* What the detector and the signs say of a question; all is borrowed. */
+struct gate_triage_input {
+    const float *relevance; /* [nodes of the schema] logits */
+    const struct schema_input *schema;
+    int n_question; /* tokens of the question */
+    const struct gate_result *result;
+    const struct triage_reading *signs;
+    const struct word_reading *words; /* of a detector with a head for words, else NULL */
+};
+/* out: [TRIAGE_FEATURES].  Without words their features are 0. */
+void gate_triage_features(float *out, const struct gate_triage_input *in);
 /* Probabilities of the kinds.  They assume that all classes are equally frequent, and all kinds of a class. */
 void gate_triage_predict_kinds(const struct gate_triage *t, const float *features, double p[TRIAGE_KINDS]);
 /* Probabilities of the classes from those of the kinds. */
@@ -63,10 +73,13 @@ enum triage_class gate_triage_refusal_class(const double p[TRIAGE_CLASSES]);
 enum triage_class gate_triage_decide(const struct gate_triage *t, const double p[TRIAGE_CLASSES], bool ambiguous);
 bool triage_class_refused(enum triage_class c);
 
-/* Reads the head of the model, which was opened from dir and has no adapter.  Without the file t->known is false.
- * Returns -1 with EXIT_CODE_CHECKPOINT for a bad file or a head of another detector. */
-int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const char *dir, struct error *err);
+/* Reads the head of the model, which was opened from dir and has no adapter.  words: its head for words.  Without the
+ * file t->known is false.  Returns -1 with EXIT_CODE_CHECKPOINT for a bad file, or a head that was trained on another
+ * detector or beside another head for words. */
+int gate_triage_open(struct gate_triage *t, const struct gate_model *m, const struct gate_words *words, const char *dir,
+                     struct error *err);
 /* Writes the head as a file of JSON. */
-int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const char *path, struct error *err);
+int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const struct gate_words *words,
+                     const char *path, struct error *err);
 
 #endif

@@ -16,10 +16,17 @@ static void test_features(void **state)
     const struct schema schema = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
     struct schema_pair pair = { .type = SIA_AGGREGATE };
     struct schema_input in = { .schema = &schema, .n_nodes = ARRAY_LEN(relevance), .pairs = &pair, .n_pairs = 1 };
+    double labels[2][WORD_LABELS] = { { .5, .25, 0, .125, .125 }, { 0, 0, 0, 1, 0 } };
+    const struct word_reading words = { .n = 2, .p = labels };
+    struct gate_triage_input read = { relevance, &in, 7, &result, &signs, &words };
     float x[TRIAGE_FEATURES];
 
     (void)state;
-    gate_triage_features(x, relevance, &in, 7, &result, &signs);
+    gate_triage_features(x, &read);
+    assert_float_equal(x[TRIAGE_LABELLED + SPAN_AMB], 1.125, 1e-6);
+    assert_float_equal(x[TRIAGE_LABEL + SPAN_COL], log(.25 / .75), 1e-6);
+    assert_float_equal(x[TRIAGE_LABEL + SPAN_AMB], 10, 0);
+    assert_float_equal(x[TRIAGE_LABEL + SPAN_VAL], -10, 0);
     const float top[TRIAGE_TOP] = { 4, 3, 1, 0, -1, -2 };
     assert_memory_equal(x, top, sizeof top);
     assert_float_equal(x[TRIAGE_MEAN], -3. / 8, 1e-6);
@@ -34,7 +41,11 @@ static void test_features(void **state)
     assert_float_equal(x[TRIAGE_FIRST_SIGN + SIGN_KNOWN], .25, 0);
     in.n_nodes = 1;
     columns[1].type = COLUMN_TIME;
-    gate_triage_features(x, relevance, &in, 7, &(struct gate_result){ .pair = -1 }, &signs);
+    read.result = &(const struct gate_result){ .pair = -1 };
+    read.words = NULL;
+    gate_triage_features(x, &read);
+    for (int l = 0; l < SPAN_LABELS; l++)
+        assert_true(x[TRIAGE_LABELLED + l] == 0 && x[TRIAGE_LABEL + l] == 0);
     assert_float_equal(x[TRIAGE_PAIR + SIA_AGGREGATE], 0, 0); /* there is no pair */
     assert_float_equal(x[TRIAGE_TIMES], 1, 0);
     assert_float_equal(x[0], -2, 0);

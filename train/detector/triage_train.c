@@ -240,10 +240,12 @@ struct triage_trainer {
     struct device device;
     struct workspace work;
     struct gate_model model;
+    struct gate_words words; /* the detector's head for words, if it has one */
     struct gate_scorer scorer;
     struct schema_set schemas; /* of the folder that is read */
     struct schema_input input; /* of the latest question's schema */
     struct triage_names names;
+    struct word_names word_names;
     struct strings origins;
     const struct schema *schema;              /* NULL: there was none */
     struct triage_features train, valid, *to; /* to: the one of the folder that is read */
@@ -260,10 +262,12 @@ static int prepare_schema(struct triage_trainer *t, const struct schema *s, stru
         return 0;
     schema_input_release(&t->input);
     triage_names_release(&t->names);
+    word_names_release(&t->word_names);
     t->schema = NULL;
     if (schema_input_init(&t->input, s, t->model.tokenizer, &settings, err))
         return -1;
     triage_names_init(&t->names, s);
+    word_names_init(&t->word_names, s);
     t->schema = s;
     return 0;
 }
@@ -277,11 +281,31 @@ struct triage_example {
     bool by_values;
 };
 
-static void append(struct triage_trainer *t, const float *relevance, int n_question, const struct gate_result *result,
-                   const struct triage_question *q, const struct triage_example *e)
+/* A scored question: what the detector says of it, and the states that the head for words reads. */
+struct scored_question {
+    struct gate_item item;
+    float *states, *relevance, *tokens, *elements; /* owned */
+    struct gate_result result;
+};
+
+static void read_words(struct word_reading *r, const struct triage_trainer *t, const struct scored_question *s,
+                       const struct triage_question *q)
+{
+    struct word_signs signs;
+    const struct word_input in = { &t->model, &s->item, s->tokens, s->elements, &signs };
+
+    word_signs_read(&signs, q->text, &t->word_names, q->values, q->n_values, q->has_values);
+    gate_words_read(r, &t->words, &in);
+}
+
+static void append(struct triage_trainer *t, const struct scored_question *s, const struct triage_question *q,
+                   const struct triage_example *e)
 {
     struct triage_features *to = t->to;
     struct triage_reading signs;
+    struct word_reading words = { 0 };
+    const struct gate_triage_input in = { s->relevance, &t->input, s->item.n_question,
+                                          &s->result,   &signs,    t->words.known ? &words : NULL };
 
     if (to->n == to->cap) {
         to->cap = to->n ? 2 * to->n : 1024;
@@ -291,45 +315,58 @@ static void append(struct triage_trainer *t, const float *relevance, int n_quest
         to->features = xrealloc(to->features, (size_t)to->cap * TRIAGE_FEATURES * sizeof *to->features);
     }
     triage_read(&signs, q, &t->names);
-    gate_triage_features(to->features + (size_t)to->n * TRIAGE_FEATURES, relevance, &t->input, n_question, result,
-                         &signs);
+    if (t->words.known)
+        read_words(&words, t, s, q);
+    gate_triage_features(to->features + (size_t)to->n * TRIAGE_FEATURES, &in);
+    word_reading_release(&words);
     to->origins[to->n] = e->origin;
     to->kinds[to->n] = (uint8_t)e->kind;
     to->classes[to->n++] = (uint8_t)e->class;
 }
 
 /* Adds the question without stored values, and with them if they are known.  Thresholds are chosen without values. */
-static void append_all(struct triage_trainer *t, const float *relevance, int n_question,
-                       const struct gate_result *result, const struct triage_example *e)
+static void append_all(struct triage_trainer *t, const struct scored_question *s, const struct triage_example *e)
 {
     struct triage_question without = e->question;
 
     without.has_values = false;
     without.n_values = 0;
     if (!e->by_values)
-        append(t, relevance, n_question, result, &without, e);
+        append(t, s, &without, e);
     if (e->question.has_values && t->to == &t->train)
-        append(t, relevance, n_question, result, &e->question, e);
+        append(t, s, &e->question, e);
+}
+
+static int encode(struct triage_trainer *t, struct scored_question *s, struct error *err)
+{
+    size_t nodes = (size_t)t->input.n_nodes, width = (size_t)t->model.net.config.bert.hidden_size;
+
+    s->states = xmalloc(nodes * width * sizeof *s->states);
+    s->relevance = xmalloc(nodes * sizeof *s->relevance);
+    if (!t->words.known)
+        return gate_encode(&t->scorer, &s->item, 1, s->states, s->relevance, err);
+    s->tokens = xmalloc((size_t)gate_asked(&t->scorer, &s->item, 1) * width * sizeof *s->tokens);
+    s->elements = xmalloc(nodes * width * sizeof *s->elements);
+    const struct gate_layer_states words = { t->words.layer, s->tokens, s->elements };
+    return gate_encode_words(&t->scorer, &s->item, 1, s->states, s->relevance, &words, err);
 }
 
 static int score_question(struct triage_trainer *t, const struct ids *ids, const struct triage_example *e,
                           struct error *err)
 {
-    struct gate_item item = { .schema = &t->input, .text = e->question.text, .question = ids->items };
-    size_t nodes = (size_t)t->input.n_nodes, width = (size_t)t->model.net.config.bert.hidden_size;
-    float *states = xmalloc(nodes * width * sizeof *states), *relevance = xmalloc(nodes * sizeof *relevance);
+    struct scored_question s = { .item = { .schema = &t->input, .text = e->question.text, .question = ids->items } };
     struct schema_graph drawn = { 0 };
-    struct gate_result result;
 
-    item.n_question = (int)ids->count;
-    gate_draw_graph(&drawn, &item, &t->model.net.config);
-    int rc = gate_encode(&t->scorer, &item, 1, states, relevance, err) ||
-             gate_classify(&t->scorer, &item, 1, states, &result, NULL, err);
+    s.item.n_question = (int)ids->count;
+    gate_draw_graph(&drawn, &s.item, &t->model.net.config);
+    int rc = encode(t, &s, err) || gate_classify(&t->scorer, &s.item, 1, s.states, &s.result, NULL, err);
     if (rc == 0)
-        append_all(t, relevance, item.n_question, &result, e);
+        append_all(t, &s, e);
     schema_graph_release(&drawn);
-    free(states);
-    free(relevance);
+    free(s.states);
+    free(s.relevance);
+    free(s.tokens);
+    free(s.elements);
     return rc ? -1 : 0;
 }
 
@@ -474,7 +511,7 @@ static int open_all(struct triage_trainer *t, struct error *err)
     const struct triage_train_request *q = t->q;
 
     if (device_open(&t->device, q->device, err) || workspace_init(&t->work, &t->device, (size_t)64 << 20, err) ||
-        gate_model_open(&t->model, &t->device, q->model, err))
+        gate_model_open(&t->model, &t->device, q->model, err) || gate_words_open(&t->words, &t->model, q->model, err))
         return -1;
     t->work.eager = q->no_graph;
     gate_scorer_init(&t->scorer, &t->model, &t->work, (int)q->tokens);
@@ -486,6 +523,7 @@ static void close_schemas(struct triage_trainer *t)
 {
     schema_input_release(&t->input);
     triage_names_release(&t->names);
+    word_names_release(&t->word_names);
     schema_set_close(&t->schemas);
     t->schema = NULL;
 }
@@ -502,6 +540,7 @@ static void close_all(struct triage_trainer *t)
 {
     gate_scorer_release(&t->scorer);
     close_schemas(t);
+    gate_words_release(&t->words);
     gate_model_release(&t->model);
     if (t->work.device)
         workspace_release(&t->work);
@@ -547,7 +586,7 @@ static int fit_and_save(struct triage_trainer *t, struct error *err)
                   t->q->false_refusals);
     t->counts->accuracy = accuracy(&head, &t->valid);
     t->counts->kind_accuracy = kind_accuracy(&head, &t->valid);
-    return gate_triage_save(&head, &t->model, t->q->out, err);
+    return gate_triage_save(&head, &t->model, &t->words, t->q->out, err);
 }
 
 int triage_train(const struct triage_train_request *q, struct triage_train_counts *counts, struct error *err)
