@@ -13,7 +13,7 @@ run 0 train inspect "$own"
 grep -q 'every checksum holds' shown || complain inspect "does not say that every checksum holds"
 grep -q '"weights": "int8"' shown || complain inspect "does not say that weights are in int8"
 cmp -s "$own/ambit.h5" "$bin/../share/ambit/detector/ambit.h5" || complain "$bin/../share/ambit/detector" "is not the folder models/detector"
-for file in ambit.h5 triage.json tokenizer.json tokenizer_config.json special_tokens_map.json; do
+for file in ambit.h5 triage.json words.h5 tokenizer.json tokenizer_config.json special_tokens_map.json; do
     grep -q "^$(sha256sum <"$own/$file" | cut -d' ' -f1)  $file$" "$own/README.md" || complain README.md "does not have the checksum of $file"
 done
 
@@ -34,6 +34,16 @@ run 0 infer detect --db shop.sqlite --device cpu classes.jsonl -o classes.found.
 grep -q '"id":"thanks".*"class":"improper".*"sentence":"This seems to be no question about the database. It contains \\"Thanks\\", \\"bye\\"' classes.found.jsonl ||
     complain detect "does not refuse small talk: $(head -n 1 classes.found.jsonl)"
 grep -q '"id":"plain".*"class":"answerable"' classes.found.jsonl || complain detect "refuses a plain question: $(tail -n 1 classes.found.jsonl)"
+
+# --- it tags words, in the pass of detect and alone
+printf '{"id":"%s","db_id":"shop","question":"%s"}\n' two "Show the address of each purchase." none "Show the warranty of each purchase." >words.jsonl
+run 0 infer detect --db shop.sqlite --device cpu words.jsonl -o words.found.jsonl
+run 0 infer tag --db shop.sqlite --device cpu words.jsonl -o words.tagged.jsonl
+for file in words.found.jsonl words.tagged.jsonl; do
+    grep -q '"id":"two".*"text":"address","label":"AMB".*"concept":"purchase.[a-z]*_address".*"concept":"purchase.[a-z]*_address"' $file ||
+        complain "$file" "does not have the two addresses: $(head -n 1 $file | head -c 900)"
+    grep -q '"id":"none".*"text":"warranty","label":"UNK"' $file || complain "$file" "knows a warranty: $(tail -n 1 $file | head -c 900)"
+done
 
 # --- every command uses it
 run 0 infer detect --model "$own" --db shop.sqlite --device cpu questions.jsonl -o named.jsonl
@@ -66,7 +76,7 @@ if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector 
     mkdir -p alone/bin alone/lib/ambit
     cp "$bin/../lib/ambit/ambit-sql-worker" alone/lib/ambit
     cp "$bin/ambit-infer" "$bin/ambit-train" alone/bin
-    for command in "infer detect --db shop.sqlite --question x:--model" "infer ask --db shop.sqlite --question x:--detector" \
+    for command in "infer detect --db shop.sqlite --question x:--model" "infer ask --db shop.sqlite --question x:--detector" "infer tag --db shop.sqlite --question x:--model" \
         "train evaluate detector --data labels.jsonl --db shop.sqlite:RUN" "train adapt --support labels.jsonl --db shop.sqlite -o new:RUN"; do
         program=alone/bin/ambit-${command%% *} arguments=${command#* }
         read -ra words <<<"${arguments%:*}"
