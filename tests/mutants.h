@@ -65,7 +65,7 @@ static inline bool operator>(mutant_left<R, NUMBER, A> left, B b)
 {
     bool sound = R == MUTANT_LESS ? left.a < b : left.a >= b;
     bool other = R == MUTANT_LESS ? left.a <= b : left.a > b;
-    bool next = R == MUTANT_LESS ? left.a + 1 < b : left.a + 1 >= b;
+    bool next = R == MUTANT_LESS ? left.a + 1LL < b : left.a + 1LL >= b; /* no int overflows */
     if (seen.file) {
         seen.differs[NUMBER] |= other != sound;
         seen.differs[NUMBER + 1] |= next != sound;
