@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The head for words of a detector: makes marked words, trains the head on four fifths of their tables, and compares its
-# tags with those of the heuristic and of a tagger with an encoder of its own.  The last fifth is left in OUT/rest.jsonl for
-# the head for classes, which must not learn from words that the head for words has seen.
+# The head for words of a detector.  Makes questions with marked words, and trains the head on four fifths of their tables.
+# Compares its tags with those of the heuristic and of a tagger with an encoder of its own.  The last fifth is left in
+# OUT/rest.jsonl for the head for classes, which must not learn from words that the head for words has seen.
 # usage: WIKISQL=DIR WTQ=DIR SPIDER=DIR [TAGGER=RUN] bench/words.sh OUT
 # The corpora are those of bench/dte.sh; TAGGER is a run of ambit-train tag on OUT/spans.  Existing files in OUT are kept.
 set -euo pipefail

@@ -46,7 +46,7 @@ struct gate_triage {
     uint64_t hash;                    /* of the file */
 };
 
-/* What the detector and the signs say of a question; all is borrowed. */
+/* The detector's results for a question, and the signs of its words; all is borrowed. */
 struct gate_triage_input {
     const float *relevance; /* [nodes of the schema] logits */
     const struct schema_input *schema;
