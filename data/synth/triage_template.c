@@ -640,7 +640,7 @@ static char *plural_of(const char *name)
     return text;
 }
 
-/* A vague or exact question in small letters, without an end.  The slots w and a are not set. */
+/* A vague or exact question in small letters, without an end.  Sets the slots w and a. */
 static char *draw_vague(struct rng *rng, enum triage_kind kind, bool exact, struct template_slots *s)
 {
     bool time = kind == KIND_TIME, first = rng_below(rng, 2);
@@ -680,8 +680,11 @@ char *triage_vague(struct rng *rng, enum triage_kind kind, bool exact, const str
     snprintf(first, sizeof first, "%d", year);
     snprintf(second, sizeof second, "%d", year + 1 + (int)rng_below(rng, 8));
     snprintf(number, sizeof number, "%d", 2 + (int)rng_below(rng, LARGEST_NUMBER));
-    char *question = draw_vague(rng, kind, exact, &s);
-    char *text = fill(question, &s, rng_below(rng, 2), DRAW(rng, ends));
+    char *question = draw_vague(rng, kind, exact, &s), *text;
+    const char *end = DRAW(rng, ends);
+    CHECK(asprintf(&text, "%s%s", question, end) >= 0, "no memory for a question");
+    if (rng_below(rng, 2))
+        text[0] = (char)toupper((unsigned char)text[0]);
     free(question);
     free(t);
     free(c);
