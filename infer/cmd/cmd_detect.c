@@ -11,7 +11,7 @@
 
 static const struct detect_request defaults = { .out = "-",
                                                 .device = "auto",
-                                                .relevance = REPORT_TOP,
+                                                .relevance = REPORT_AUTO,
                                                 .tokens = DETECTOR_TOKENS,
                                                 .elements = DETECTOR_ELEMENTS,
                                                 .threshold = NAN };
@@ -28,8 +28,10 @@ static const struct option table[] = {
                .formats = PREDICTION_FORMATS),
     CHOICE_OPTION("format", AT(format), "FORMAT", PREDICTION_FORMATS,
                   "JSON lines, text for people, or a table (default: by the ending of OUT)"),
-    CHOICE_OPTION("relevance", AT(relevance), "WHICH", "none|top-5|all",
-                  "tables and columns to report with their relevance"),
+    CHOICE_OPTION(
+        "relevance", AT(relevance), "WHICH", "none|top-5|all",
+        "tables and columns to report with their relevance (default: all in a file OUT of at most 100 questions, "
+        "else top-5)"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
     STRING_OPTION("model", AT(model), "RUN", GATE_DEFAULT_HELP, .letter = 'm', .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of this model that ambit-train adapt wrote"),

@@ -93,6 +93,15 @@ static int open_values(struct detect_run *d, struct error *err)
     return tag_databases_open(&d->values, NULL, d->q->db, (int64_t)VALUE_MIB << 20, err);
 }
 
+/* What the lines report of relevance.  All shards of an input report the same. */
+static enum prediction_relevance relevance_of(const struct detect_request *q, const char *input)
+{
+    if (q->relevance != REPORT_AUTO)
+        return q->relevance;
+    int64_t total = strcmp(q->out, "-") == 0 ? 0 : record_file_total(input, q->format_in, NULL);
+    return total > 0 && total <= FEW_QUESTIONS ? REPORT_ALL : REPORT_TOP;
+}
+
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
@@ -317,9 +326,11 @@ static int run(struct detect_run *d, const char *input, struct error *err)
 int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err)
 {
     struct detect_run *d = xcalloc(1, sizeof *d);
+    struct detect_request own = *q;
 
     stop_install_waiting();
-    d->q = q;
+    own.relevance = relevance_of(q, input);
+    d->q = &own;
     d->counts = counts;
     int rc = open_all(d, err) ? -1 : run(d, input, err);
     if (rc && stop_requested())

@@ -13,7 +13,8 @@
 /* Formats of the output, and the elements that a line reports with their relevance. */
 #define PREDICTION_FORMATS "jsonl|text|csv"
 enum prediction_format { PREDICTION_JSONL, PREDICTION_TEXT, PREDICTION_CSV };
-enum prediction_relevance { REPORT_NONE, REPORT_TOP, REPORT_ALL };
+enum prediction_relevance { REPORT_NONE, REPORT_TOP, REPORT_ALL, REPORT_AUTO };
+enum { FEW_QUESTIONS = 100 }; /* REPORT_AUTO: all elements if a file of JSON lines has at most so many, else the top */
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;

@@ -94,7 +94,7 @@ expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema few.jso
 # --- the fields of a record
 run 0 detect --schema few.json --relevance none asked.jsonl -o out.jsonl
 cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
-run 0 infer detect --device cpu --model model --schema few.json asked.jsonl -o out.jsonl
+run 0 infer detect --device cpu --model model --schema few.json --relevance top-5 asked.jsonl -o out.jsonl
 cmp <(sed 's/,"relevance":\[.*\]}$/}/' out.jsonl) <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance top-5 changes more than it should"
 best() { # the five greatest relevances of each line
     sed 's/.*"relevance":\[//' "$1" | awk '{ n = split($0, part, /"relevance":/); line = ""
@@ -103,6 +103,20 @@ best() { # the five greatest relevances of each line
 }
 cmp <(best out.jsonl) <(best whole.jsonl) || complain "--relevance top-5 has other elements than the most relevant ones"
 [ "$(head -n 1 out.jsonl | grep -o '"relevance":[0-9]' | wc -l)" = 5 ] || complain "--relevance top-5" "$(head -n 1 out.jsonl)"
+
+# --- relevance by default: all in a small file, five in a larger one or a pipe; shards report what a whole run does
+plain() { infer detect --device cpu --model model --schema few.json "$@"; }
+elements() { sed -n "$1p" "$2" | grep -o '"relevance":[0-9]' | wc -l; } # LINE FILE
+head -n 100 asked.jsonl >some.jsonl
+run 0 plain some.jsonl -o small.jsonl
+[ "$(elements 1 small.jsonl)" = "$(elements 1 whole.jsonl)" ] || complain "100 questions" "$(head -n 1 small.jsonl)"
+plain --quiet - <some.jsonl 2>said >piped.jsonl
+[ "$(elements 1 piped.jsonl)" = 5 ] || complain "a pipe" "$(head -n 1 piped.jsonl)"
+head -n 101 asked.jsonl >more.jsonl
+run 0 plain more.jsonl -o larger.jsonl
+[ "$(elements 1 larger.jsonl)" = 5 ] || complain "101 questions" "$(head -n 1 larger.jsonl)"
+run 0 plain --shard 2/2 more.jsonl -o parts.jsonl
+[ "$(elements 1 parts.jsonl.2-of-2)" = 5 ] || complain "a shard of 101 questions" "$(head -n 1 parts.jsonl.2-of-2)"
 
 # --- a table, whose rows are read again
 run 0 detect --schema few.json asked.jsonl -o out.csv
