@@ -78,7 +78,7 @@ struct words_tensor {
 
 static void list_tensors(struct words_tensor out[TENSORS], const struct gate_words *h)
 {
-    out[0] = (struct words_tensor){ { "param/words.dense.weight", HDF5_F32, 2, { gate_words_inputs(h), h->hidden } },
+    out[0] = (struct words_tensor){ { "param/words.dense.weight", HDF5_BF16, 2, { gate_words_inputs(h), h->hidden } },
                                     h->dense_w };
     out[1] = (struct words_tensor){ { "param/words.dense.bias", HDF5_F32, 1, { h->hidden } }, h->dense_b };
     out[2] =
@@ -113,6 +113,21 @@ static int save_meta(struct hdf5_writer *w, const struct gate_words *h, const st
     return rc;
 }
 
+/* Writes the values in the tensor's type. */
+static int put_tensor(struct hdf5_writer *w, const struct words_tensor *t, struct error *err)
+{
+    int64_t n = hdf5_tensor_size(&t->tensor);
+
+    if (t->tensor.type == HDF5_F32)
+        return hdf5_put(w, &t->tensor, t->values, err);
+    uint16_t *half = xmalloc((size_t)n * sizeof *half);
+    for (int64_t i = 0; i < n; i++)
+        half[i] = bf16_from_f32(t->values[i]);
+    int rc = hdf5_put(w, &t->tensor, half, err);
+    free(half);
+    return rc;
+}
+
 int gate_words_save(const struct gate_words *h, const struct gate_model *m, const char *path, struct error *err)
 {
     struct hdf5_writer *w = hdf5_create(path, err);
@@ -121,7 +136,7 @@ int gate_words_save(const struct gate_words *h, const struct gate_model *m, cons
 
     list_tensors(list, h);
     for (int i = 0; i < TENSORS && rc == 0; i++)
-        rc = hdf5_put(w, &list[i].tensor, list[i].values, err);
+        rc = put_tensor(w, &list[i], err);
     return hdf5_finish(w, rc, err);
 }
 
@@ -139,17 +154,33 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
                      path, own, base ? base : "an unnamed one");
 }
 
+/* Reads a tensor as f32. */
+static int get_tensor(const struct hdf5_reader *r, const struct hdf5_tensor *t, float *values, struct error *err)
+{
+    int64_t n = hdf5_tensor_size(t);
+
+    if (t->type == HDF5_F32)
+        return hdf5_get(r, t, values, NULL, err);
+    uint16_t *half = xmalloc((size_t)n * sizeof *half);
+    int rc = hdf5_get(r, t, half, NULL, err);
+    for (int64_t i = 0; i < n && rc == 0; i++)
+        values[i] = f32_from_bf16(half[i]);
+    free(half);
+    return rc;
+}
+
 static int read_tensor(const struct hdf5_reader *r, const struct words_tensor *want, struct error *err)
 {
     const struct hdf5_tensor *t = hdf5_find(r, want->tensor.name);
-    bool fits = t && t->type == HDF5_F32 && t->ndim == want->tensor.ndim;
+    bool fits = t && t->type == want->tensor.type && t->ndim == want->tensor.ndim;
 
     for (int i = 0; fits && i < t->ndim; i++)
         fits = t->shape[i] == want->tensor.shape[i];
     if (!fits)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected %lld numbers of type F32 in %d dimensions",
-                         r->path, want->tensor.name, (long long)hdf5_tensor_size(&want->tensor), want->tensor.ndim);
-    if (hdf5_get(r, t, want->values, NULL, err))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected %lld numbers of type %s in %d dimensions",
+                         r->path, want->tensor.name, (long long)hdf5_tensor_size(&want->tensor),
+                         hdf5_type_name(want->tensor.type), want->tensor.ndim);
+    if (get_tensor(r, t, want->values, err))
         return -1;
     for (int64_t i = 0; i < hdf5_tensor_size(t); i++)
         if (!isfinite(want->values[i]))

@@ -25,8 +25,8 @@ struct gate_words {
     int layer, hidden; /* the number of encoder layers before the states, not all; hidden channels */
     int width;         /* channels of the encoder's states */
     int words;         /* that the head was trained on */
-    /* Owned weights: dense_w [gate_words_inputs, hidden], dense_b [hidden], score_w [hidden, WORD_LABELS], score_b
-     * [WORD_LABELS]. */
+    /* Owned weights: dense_w [gate_words_inputs, hidden], which the file rounds to bf16, dense_b [hidden], score_w
+     * [hidden, WORD_LABELS], score_b [WORD_LABELS]. */
     float *dense_w, *dense_b, *score_w, *score_b;
     double temperature;            /* divisor of logits, for probabilities */
     double threshold[SPAN_LABELS]; /* min probability of AMB and UNK words; those of other labels are 0 */

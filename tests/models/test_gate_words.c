@@ -27,6 +27,8 @@ static void open_head(struct gate_words *h, int width, int layer)
 {
     gate_words_init(h, width, layer, HIDDEN);
     draw(h->dense_w, gate_words_inputs(h) * HIDDEN, 1);
+    for (int i = 0; i < gate_words_inputs(h) * HIDDEN; i++)
+        h->dense_w[i] = f32_from_bf16(bf16_from_f32(h->dense_w[i]));
     draw(h->dense_b, HIDDEN, 2);
     draw(h->score_w, HIDDEN * WORD_LABELS, 3);
     draw(h->score_b, WORD_LABELS, 4);

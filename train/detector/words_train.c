@@ -308,7 +308,7 @@ static void fill_batch(float *x, int32_t *labels, const struct word_examples *e,
     }
 }
 
-/* Copies the weights, with the standardisation of the features in them. */
+/* Copies the weights as the file rounds them, with the standardisation of the features in them. */
 static void take_weights(struct gate_words *h, const struct word_net *w, struct device *d, const struct word_scale *s)
 {
     int inputs = gate_words_inputs(h);
@@ -318,7 +318,7 @@ static void take_weights(struct gate_words *h, const struct word_net *w, struct 
     for (int k = 0; k < h->hidden; k++) {
         double bias = (double)dense_b[k];
         for (int i = 0; i < inputs; i++) {
-            float x = dense[(size_t)k * (size_t)inputs + (size_t)i] / s->scale[i];
+            float x = f32_from_bf16(bf16_from_f32(dense[(size_t)k * (size_t)inputs + (size_t)i] / s->scale[i]));
             h->dense_w[(size_t)i * (size_t)h->hidden + (size_t)k] = x;
             bias -= (double)x * (double)s->mean[i];
         }
