@@ -513,15 +513,31 @@ static void add_elements(struct tag_concept **list, int *n, const struct span_wo
             add_concept(list, n, &c);
 }
 
-/* Adds the values that match all words of the span, the best of each column. */
-static void add_values(struct tag_span *span, const struct span_words *s)
+/* False for a number that the column is known not to contain: a number matches every numeric column. */
+static bool is_stored(const struct tag_question *q, const struct tag_value *v)
+{
+    bool number = false, stored = false;
+
+    for (int i = 0; i < q->n_numbers; i++) {
+        const struct said_number *n = &q->numbers[i];
+        bool here = v->start < n->end && n->start < v->end;
+        number |= here;
+        for (int k = 0; here && k < n->n_holders; k++)
+            stored |= n->holders[k].column == v->column;
+    }
+    return !number || stored;
+}
+
+/* Adds the values that match all words of the span, the best of each column.  stored: only of columns that contain it.
+ */
+static void add_values(struct tag_span *span, const struct span_words *s, bool stored)
 {
     for (int i = 0; i < s->of->q->n_values && span->n_alternatives < MEANINGS; i++) {
         const struct tag_value *v = &s->of->q->values[i];
         bool again = false;
         for (int k = 0; k < span->n_alternatives; k++)
             again |= span->alternatives[k].column == v->column;
-        if (v->start > span->start || span->end > v->end || again)
+        if (v->start > span->start || span->end > v->end || again || (stored && !is_stored(s->of->q, v)))
             continue;
         struct tag_concept c = { .kind = TAG_VALUE, .column = v->column, .value = v->text, .score = v->score };
         add_concept(&span->alternatives, &span->n_alternatives, &c);
@@ -535,8 +551,8 @@ static bool add_meanings(struct tag_span *span, const struct span_words *s)
         add_elements(&span->nearest, &span->n_nearest, s, NEAREST, NEAREST);
         return true;
     }
-    if (s->label != SPAN_COL)
-        add_values(span, s);
+    for (int all = 0; all < 2 && s->label != SPAN_COL && !span->n_alternatives; all++)
+        add_values(span, s, !all);
     if (s->label == SPAN_VAL) {
         span->n_alternatives = span->n_alternatives ? 1 : 0;
         return span->n_alternatives > 0;

@@ -569,6 +569,27 @@ static void test_whole_values(void **state)
     close_tagged(&t);
 }
 
+/* A number is a value of the columns that contain it; if none does, of the first one. */
+static void test_numbers(void **state)
+{
+    const struct tag_value numbers[] = { { .column = 2, .text = "28", .start = 6, .end = 8, .score = 1 },
+                                         { .column = 3, .text = "28", .start = 6, .end = 8, .score = 1 } };
+    const struct number_holder holder = { .column = 3, .text = "28.0" };
+    struct said_number said = { .start = 6, .end = 8, .holders = &holder, .n_holders = 1 };
+    struct tagged t;
+
+    (void)state;
+    for (said.n_holders = 0; said.n_holders < 2; said.n_holders++) {
+        open_tagged(&t, "since 28", "oV", numbers, 2);
+        t.q.numbers = &said;
+        t.q.n_numbers = 1;
+        answer(&t);
+        assert_int_equal(t.answer.n_spans, 1);
+        check_concept(&t.answer.spans[0].alternatives[0], TAG_VALUE, said.n_holders ? 3 : 2);
+        close_tagged(&t);
+    }
+}
+
 /* In a record about one table, which has no name, the table is no meaning. */
 static void test_table_without_name(void **state)
 {
@@ -593,19 +614,13 @@ static void test_table_without_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused_heads),
-        cmocka_unit_test(test_refused_files),
-        cmocka_unit_test(test_refusal),
-        cmocka_unit_test(test_features),
-        cmocka_unit_test(test_predict),
-        cmocka_unit_test(test_decide),
-        cmocka_unit_test(test_merging),
-        cmocka_unit_test(test_alternatives),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_whole_values),
-        cmocka_unit_test(test_table_without_name),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_refused_heads),
+        cmocka_unit_test(test_refused_files), cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_features),      cmocka_unit_test(test_predict),
+        cmocka_unit_test(test_decide),        cmocka_unit_test(test_merging),
+        cmocka_unit_test(test_alternatives),  cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_values),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_whole_values),  cmocka_unit_test(test_table_without_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
