@@ -171,10 +171,11 @@ static int read_spans(struct evidence *h, const json_t *record, const struct sch
     return 0;
 }
 
+/* Whether one of the words is called ambiguous. */
 static bool has_words(const struct evidence *h, int64_t start, int64_t end)
 {
     for (int i = 0; i < h->n_spans; i++)
-        if (start < h->spans[i].end && h->spans[i].start < end)
+        if (h->spans[i].label == SPAN_AMB && start < h->spans[i].end && h->spans[i].start < end)
             return true;
     return false;
 }

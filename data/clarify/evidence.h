@@ -5,7 +5,7 @@
  * points of the question, and "end" is exclusive.  The label is AMB, UNK, COL or VAL.  The alternatives are
  * {"concept": "table.column" or "table", "type"}; a column's name suffices where only one table has it.  The fields
  * "alternatives", "type", "ambiguous" and "score" of a record are those of the detector's prediction.  Further entries
- * of its field "ambiguities" become AMB spans, unless the tagger has a span of these words.
+ * of its field "ambiguities" become AMB spans, unless the tagger has an AMB span of these words.
  *
  * Elements of the schema are numbered like the nodes of a schema graph: tables first, then columns.
  */

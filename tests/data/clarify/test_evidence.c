@@ -63,7 +63,21 @@ static void test_bad_evidence(void **state)
 #define PAIR(start, end, a, b)                                                                                         \
     "{\"start\":" #start ",\"end\":" #end ",\"score\":0.25,\"alternatives\":[\"" a "\",\"" b "\"]}"
 
-/* Further ambiguities of a prediction are spans, unless the tagger has one of the same words. */
+/* Reads a prediction with two further ambiguities, beside a tagger's span of the second one's words. */
+static void read_beside(struct evidence *h, const struct schema *s, const char *label)
+{
+    json_t *record =
+        json_loads(SEVERAL(PAIR(6, 11, "singer.name", "song.title") "," PAIR(19, 23, "singer.id", "song.id")), 0, NULL);
+    struct error err;
+
+    json_object_set_new(record, "spans",
+                        json_pack("[{s:i, s:i, s:s, s:[{s:s}]}]", "start", 13, "end", 23, "label", label,
+                                  "alternatives", "concept", "name"));
+    assert_int_equal(evidence_read(h, record, s, "record", &err), 0);
+    json_decref(record);
+}
+
+/* Further ambiguities of a prediction are spans, unless the tagger has an AMB span of the same words. */
 static void test_further_ambiguities(void **state)
 {
     static const char *const bad[][2] = {
@@ -78,13 +92,12 @@ static void test_further_ambiguities(void **state)
     const struct schema *s = w->schemas.schemas;
     struct error err = { 0 };
     struct evidence h;
-    json_t *record =
-        json_loads(SEVERAL(PAIR(6, 11, "singer.name", "song.title") "," PAIR(19, 23, "singer.id", "song.id")), 0, NULL);
 
-    json_object_set_new(
-        record, "spans",
-        json_loads("[{\"start\":13,\"end\":23,\"label\":\"COL\",\"alternatives\":[{\"concept\":\"name\"}]}]", 0, NULL));
-    assert_int_equal(evidence_read(&h, record, s, "record", &err), 0);
+    read_beside(&h, s, "COL");
+    assert_int_equal(h.n_spans, 3);
+    assert_int_equal(h.spans[2].label, SPAN_AMB);
+    evidence_release(&h);
+    read_beside(&h, s, "AMB");
     assert_int_equal(h.n_spans, 2);
     assert_string_equal(h.spans[1].words, "title");
     assert_int_equal(h.spans[1].label, SPAN_AMB);
@@ -92,9 +105,8 @@ static void test_further_ambiguities(void **state)
     assert_int_equal(h.spans[1].n_elements, 2);
     assert_int_equal(h.n_found, 2);
     evidence_release(&h);
-    json_decref(record);
     for (int i = 0; i < ARRAY_LEN(bad); i++) {
-        record = json_loads(bad[i][0], 0, NULL);
+        json_t *record = json_loads(bad[i][0], 0, NULL);
         if (evidence_read(&h, record, s, "record", &err) == 0)
             fail_msg("%s was taken", bad[i][0]);
         assert_error(err, "record", bad[i][1]);
