@@ -93,7 +93,7 @@ static int open_values(struct detect_run *d, struct error *err)
     return tag_databases_open(&d->values, NULL, d->q->db, (int64_t)VALUE_MIB << 20, err);
 }
 
-/* What the lines report of relevance.  All shards of an input report the same. */
+/* The elements whose relevance is reported.  All shards of an input report the same. */
 static enum prediction_relevance relevance_of(const struct detect_request *q, const char *input)
 {
     if (q->relevance != REPORT_AUTO)
