@@ -109,7 +109,7 @@ grep -q '"kind":"value","source":"made","source_class":"value-deleted".*"by_valu
 ! grep -q '"kind":"time"' made/questions.jsonl || complain "make" "asks for times of tables without such a column"
 # A table that the question uses is gone, with all its columns; questions about times need a column of times.
 for i in {1..60}; do
-    printf '{"id":"f%d","source":"spider","db_id":"four%d","question":"Show the owner %d?","type":"plain","columns":[{"table":"boat","name":"{length}","type":"number","values":[]},{"table":"boat","name":"launch","type":"time","values":[]},{"table":"owner","name":"name","type":"text","values":[]},{"table":"owner","name":"ab語%d","type":"text","values":[]}],"spans":[{"start":9,"end":14,"label":"COL","alternatives":[{"column":2}]}],"edit":{"deleted":[],"added":[]}}\n' $i $i $i $i
+    printf '{"id":"f%d","source":"spider","db_id":"four%d","question":"Show the owner %d?","type":"plain","columns":[{"table":"boat","name":"{length}","type":"number","values":[]},{"table":"boat","name":"launch","type":"time","values":[]},{"table":"owner","name":"name","type":"text","values":[]},{"table":"owner","name":"ab語%d","type":"text","values":[]}],"spans":[{"start":9,"end":14,"label":"COL","alternatives":[{"column":2}]}],"edit":{"deleted":[],"added":[]}}\n' "$i" "$i" "$i" "$i"
 done >tables.jsonl
 run 0 data triage make --spans tables.jsonl --questions 1000 -o several
 ! grep -q '\[[0-9]\]' several/tables.json || complain "make" "cuts a name inside a character: $(cat several/tables.json)"

@@ -41,6 +41,6 @@ synthetic d 1 3 8 4 4
 tiny_detector encode=element >tiny.yaml
 run 0 train gatekeeper --data d --config tiny.yaml --epochs 1 --out tiny --device cpu
 check "a detector that reads elements" 6 "does not encode the question with the whole schema" train words tiny --data spans.jsonl --valid spans.jsonl --device cpu -o no.h5
-[ ! -e no.h5 ] && [ ! -e no.h5.tmp ] || complain "a refused command" "left a file"
+{ [ ! -e no.h5 ] && [ ! -e no.h5.tmp ]; } || complain "a refused command" "left a file"
 
 finish
