@@ -150,11 +150,12 @@ run 0 infer ask --detector detector --schema tables.json --device cpu words.json
 has asked.jsonl '"triage":{"class":"'
 
 # --- a question is refused only after its words were looked up: here, if more than half of its content words are unknown
-numbers() { printf "$1%.0s," {1..44} | sed 's/,$//'; } # NUMBER
-known=$(numbers 0 | sed 's/0/-10/20') zero=$(numbers 0)
+numbers() { printf "$1%.0s," {1..52} | sed 's/,$//'; } # NUMBER
+known=$(numbers 0 | sed 's/0/-10/28') zero=$(numbers 0)
 hash=$(sed -n 's/.*"detector": "\([0-9a-f]*\)".*/\1/p' twice.json)
+words=$(sed -n 's/.*"words": "\([0-9a-f]*\)".*/\1/p' twice.json)
 weights=$(printf '"answerable":{"answerable":[%s]},"ambiguous":{"schema":[%s],"wording":[%s],"value":[%s],"time":[%s],"aggregate":[%s]},"unanswerable":{"column":[%s],"table":[%s],"value":[%s],"knowledge":[%s],"request":[%s]},"improper":{"improper":[%s]}' "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$zero" "$known" "$zero" "$zero" "$zero")
-printf '{"detector":"%s","feature_set":3,"questions":1,"thresholds":{"ambiguous":2,"unanswerable":0.9,"improper":2},"mean":[%s],"scale":[%s],"weights":{%s},"bias":[0,-9,-9,-9,-9,-9,-9,-9,5,-9,-9,0]}' "$hash" "$zero" "$(numbers 1)" "$weights" >detector/triage.json
+printf '{"detector":"%s","words":"%s","feature_set":4,"questions":1,"thresholds":{"ambiguous":2,"unanswerable":0.9,"improper":2},"mean":[%s],"scale":[%s],"weights":{%s},"bias":[0,-9,-9,-9,-9,-9,-9,-9,5,-9,-9,0]}' "$hash" "$words" "$zero" "$(numbers 1)" "$weights" >detector/triage.json
 printf '{"id":%d,"db_id":"shop","question":"%s"}\n' 1 "Who has the Tent?" 2 "Who has the Kettle?" 3 "Prices?" >looked.jsonl
 classes() { sed -n 's/.*"triage":{"class":"\([a-z]*\)".*/\1/p' "$1" | tr '\n' ' '; }
 run 0 infer detect --model detector --schema tables.json --device cpu looked.jsonl -o unseen.jsonl
@@ -173,14 +174,16 @@ head_with() { sed "$1" twice.json >detector/triage.json; }
 refuse_head() { check "$1" 6 "$2" infer detect --model detector --schema tables.json --device cpu words.jsonl; }
 head_with 's/"detector": "[0-9a-f]*/"detector": "0000/'
 refuse_head "a head of another detector" 'triage.json: expected a head of the detector with hash .*, got one of 0000'
+head_with 's/"words": "[0-9a-f]*/"words": "0000/'
+refuse_head "a head that read other labels of words" 'triage.json: expected a head that was trained beside the head for words with hash .*, got 0000; remove the file'
 head_with '/"scale"/{n;d}'
-refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 44 numbers, got 43'
+refuse_head "a head with too few numbers" 'triage.json: field "scale": expected 52 numbers, got 51'
 head_with '/"scale"/{n;s/[0-9].*,/0,/}'
 refuse_head "a head that divides by zero" 'field "scale"\[0\]: expected a number from 1e-06'
 head_with '/"thresholds"/,/}/s/"improper": [0-9.]*/"improper": 3/'
 refuse_head "a threshold that is no probability" 'triage.json: field "improper": expected '
-head_with 's/"feature_set": 3/"feature_set": 2/'
-refuse_head "a head of other features" 'triage.json: field "feature_set": expected 3, got 2; remove the file, or train it again'
+head_with 's/"feature_set": 4/"feature_set": 3/'
+refuse_head "a head of other features" 'triage.json: field "feature_set": expected 4, got 3; remove the file, or train it again'
 echo '{' >detector/triage.json
 refuse_head "a head that is no JSON" 'triage.json: '
 grep -v improper made/questions.jsonl >three.jsonl
