@@ -119,7 +119,7 @@ for command in "detect --relevance none" tag; do
     rm -f pipe && mkfifo pipe
     "$bin/ambit-infer" $command --device cpu --db shop.sqlite --model det pipe -o part.out 2>>log &
     pid=$!
-    exec 3>pipe
+    exec 3<>pipe
     cat many.jsonl >&3
     for ((i = 0; i < 200; i++)); do
         [ ! -e part.out.part ] || [ "$(wc -l <part.out.part)" -lt 64 ] || break
