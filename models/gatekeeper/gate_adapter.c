@@ -33,6 +33,23 @@ uint64_t gate_model_hash(const struct gate_model *m)
     return checksum_final(&hash);
 }
 
+void gate_model_hash_text(char text[GATE_HASH_TEXT], const struct gate_model *m)
+{
+    snprintf(text, GATE_HASH_TEXT, "%016" PRIx64, gate_model_hash(m));
+}
+
+int gate_model_check_hash(const struct gate_model *m, const char *hash, const char *what, const char *remedy,
+                          const char *path, struct error *err)
+{
+    char own[GATE_HASH_TEXT];
+
+    gate_model_hash_text(own, m);
+    if (hash && strcmp(hash, own) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected %s of the detector with hash %s, got one of %.32s%s",
+                     path, what, own, hash ? hash : "an unnamed one", remedy);
+}
+
 /* Declares the parameters in `data`, which may only measure. */
 static int declare(struct gate_model *m, struct params *p, struct arena *data, struct error *err)
 {
@@ -135,19 +152,6 @@ int gate_adapter_save(const struct gate_model *m, const struct gate_adapter *a, 
     return rc;
 }
 
-static int check_base(const struct gate_model *m, const json_t *o, const char *path, struct error *err)
-{
-    const char *base = json_string_value(json_object_get(o, "base"));
-    char own[32];
-
-    snprintf(own, sizeof own, "%016" PRIx64, gate_model_hash(m));
-    if (base && strcmp(base, own) == 0)
-        return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT,
-                     "%s: expected an adapter of the detector with hash %s, got one of %.32s", path, own,
-                     base ? base : "an unnamed one");
-}
-
 static int load(struct gate_model *m, const struct hdf5_reader *r, const json_t *o, struct error *err)
 {
     const int all = m->net.config.bert.layers;
@@ -155,7 +159,8 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, const json_t 
 
     if (!json_is_object(o))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected an adapter of ambit-train adapt", r->path);
-    if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
+    if (spec_read(o, fields, &spec, r->path, err) ||
+        gate_model_check_hash(m, json_string_value(json_object_get(o, "base")), "an adapter", "", r->path, err))
         return -1;
     if (spec.layers > all)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"layers\": expected 1 to %d, got %d", r->path, all,

@@ -23,6 +23,13 @@ enum { ADAPT_RANK = 8, ADAPT_LAYERS = 1 /* layers with LoRA in a new adapter */ 
 
 /* Hash of all weights and settings of a base without adapter. */
 uint64_t gate_model_hash(const struct gate_model *m);
+/* The same as a text of 16 digits. */
+enum { GATE_HASH_TEXT = 17 };
+void gate_model_hash_text(char text[GATE_HASH_TEXT], const struct gate_model *m);
+/* Checks that a file belongs to the base.  hash: its text in the file, or NULL; what: "a head"; remedy: ends the
+ * message.  -1 with EXIT_CODE_CHECKPOINT. */
+int gate_model_check_hash(const struct gate_model *m, const char *hash, const char *what, const char *remedy,
+                          const char *path, struct error *err);
 
 /* Adds LoRA to the last `layers` layers of the encoder, 1 to all. A is sampled with the seed; B is zero. -1 with
  * EXIT_CODE_MEMORY. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The version of the features; a head of another version is refused. */
-enum { FEATURE_SET = 4, HASH_TEXT = 17 };
+enum { FEATURE_SET = 4 };
 
 static const float NO_ELEMENT = -10; /* relevance logit of elements beyond the schema's end */
 static const double LARGEST = 1e9;   /* of a number in the file */
@@ -155,11 +155,6 @@ enum triage_class gate_triage_decide(const struct gate_triage *t, const double p
     return ambiguous ? TRIAGE_AMBIGUOUS : TRIAGE_ANSWERABLE;
 }
 
-static void hash_text_of(char text[HASH_TEXT], const struct gate_model *m)
-{
-    snprintf(text, HASH_TEXT, "%016" PRIx64, gate_model_hash(m));
-}
-
 static json_t *numbers_json(const double *x, int n)
 {
     json_t *list = json_array();
@@ -184,18 +179,18 @@ static json_t *weights_json(const struct gate_triage *t)
     return all;
 }
 
-static void hash_text_of_words(char text[HASH_TEXT], const struct gate_words *words)
+static void hash_text_of_words(char text[GATE_HASH_TEXT], const struct gate_words *words)
 {
-    snprintf(text, HASH_TEXT, "%016" PRIx64, words->known ? words->hash : 0);
+    snprintf(text, GATE_HASH_TEXT, "%016" PRIx64, words->known ? words->hash : 0);
 }
 
 int gate_triage_save(const struct gate_triage *t, const struct gate_model *m, const struct gate_words *words,
                      const char *path, struct error *err)
 {
-    char hash[HASH_TEXT], words_hash[HASH_TEXT];
+    char hash[GATE_HASH_TEXT], words_hash[GATE_HASH_TEXT];
     json_t *thresholds = json_object();
 
-    hash_text_of(hash, m);
+    gate_model_hash_text(hash, m);
     hash_text_of_words(words_hash, words);
     for (int c = TRIAGE_AMBIGUOUS; c < TRIAGE_CLASSES; c++)
         json_object_set_new(thresholds, triage_class_name((enum triage_class)c), json_real(t->threshold[c]));
@@ -231,7 +226,6 @@ static int read_numbers(double *out, int n, const json_t *o, const char *field, 
 static int check_base(const struct gate_model *m, const json_t *o, const char *path, struct error *err)
 {
     const char *hash = json_get_string(o, "detector", path, err);
-    char own[HASH_TEXT];
     int64_t set;
 
     if (!hash || json_get_int(o, "feature_set", 1, INT32_MAX, &set, path, err))
@@ -241,19 +235,14 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
                          "%s: field \"feature_set\": expected %d, got %lld; remove the file, or train it again with "
                          "ambit-train triage",
                          path, FEATURE_SET, (long long)set);
-    hash_text_of(own, m);
-    if (strcmp(hash, own) == 0)
-        return 0;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%s: expected a head of the detector with hash %s, got one of %.32s; remove the file, or train it "
-                     "again with ambit-train triage",
-                     path, own, hash);
+    return gate_model_check_hash(m, hash, "a head", "; remove the file, or train it again with ambit-train triage",
+                                 path, err);
 }
 
 static int check_words(const struct gate_words *words, const json_t *o, const char *path, struct error *err)
 {
     const char *hash = json_get_string(o, "words", path, err);
-    char own[HASH_TEXT];
+    char own[GATE_HASH_TEXT];
 
     hash_text_of_words(own, words);
     if (!hash || strcmp(hash, own) == 0)

@@ -5,7 +5,6 @@
 #include "models/gatekeeper/gate_adapter.h"
 #include "models/io/spec.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,10 +94,10 @@ static json_t *meta_of(const struct gate_words *h, const struct gate_model *m)
                                      .temperature = h->temperature,
                                      .ambiguous = h->threshold[SPAN_AMB],
                                      .unanswerable = h->threshold[SPAN_UNK] };
-    char hash[32];
+    char hash[GATE_HASH_TEXT];
     json_t *o = json_object();
 
-    snprintf(hash, sizeof hash, "%016" PRIx64, gate_model_hash(m));
+    gate_model_hash_text(hash, m);
     spec_write(o, fields, &spec);
     json_object_set_new(o, "detector", json_string(hash));
     return json_pack("{s:o}", "words", o);
@@ -138,20 +137,6 @@ int gate_words_save(const struct gate_words *h, const struct gate_model *m, cons
     for (int i = 0; i < TENSORS && rc == 0; i++)
         rc = put_tensor(w, &list[i], err);
     return hdf5_finish(w, rc, err);
-}
-
-static int check_base(const struct gate_model *m, const json_t *o, const char *path, struct error *err)
-{
-    const char *base = json_string_value(json_object_get(o, "detector"));
-    char own[32];
-
-    snprintf(own, sizeof own, "%016" PRIx64, gate_model_hash(m));
-    if (base && strcmp(base, own) == 0)
-        return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT,
-                     "%s: expected a head of the detector with hash %s, got one of %.32s; remove the file, or train it "
-                     "again with ambit-train words",
-                     path, own, base ? base : "an unnamed one");
 }
 
 /* Reads a tensor as f32. */
@@ -200,7 +185,9 @@ static int load(struct gate_words *h, const struct gate_model *m, const struct h
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a head of ambit-train words", r->path);
     if (why)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the detector cannot have a head for words: %s", r->path, why);
-    if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
+    if (spec_read(o, fields, &spec, r->path, err) ||
+        gate_model_check_hash(m, json_string_value(json_object_get(o, "detector")), "a head",
+                              "; remove the file, or train it again with ambit-train words", r->path, err))
         return -1;
     if (spec.layer > last)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"layer\": expected 1 to %d, got %d", r->path, last,
