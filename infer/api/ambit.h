@@ -101,7 +101,7 @@ AMBIT_API char *ambit_detect_many(struct ambit_detector *detector, const char *r
  *
  * settings: NULL for all defaults, or an object with some of these fields.
  *   "strategy": heuristic, which needs no model, dte or eta (default: heuristic).
- *   "model": folder of ambit-train tag, for dte and eta.
+ *   "model": folder of ambit-train tag, for dte and eta; or for dte a detector with a head for words.
  *   "device", "threads", "threshold": as above.
  *   "index_mib": maximum memory for the values of databases, in MiB (default: 1024).
  */

@@ -224,7 +224,8 @@ class Detector(_Asker[Prediction]):
 class Tagger(_Asker[Tags]):
     """Marks the words of questions that are ambiguous or unanswerable.
 
-    The strategy "heuristic" needs no model; "dte" and "eta" need a folder of ``ambit-train tag``.
+    The strategy "heuristic" needs no model. "dte" and "eta" need a folder of ``ambit-train tag``; "dte" also takes a
+    detector with a head for words, such as the one that comes with ambit.
 
     >>> with Tagger() as tagger:
     ...     tags = tagger.tag("Show the address of each purchase.", db="shop.sqlite")
