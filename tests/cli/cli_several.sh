@@ -170,11 +170,11 @@ shows "$fee" "There is no" "$address" "$fee" "$address" "SQL:    SELECT fee_of_t
 detected() { infer detect --device cpu --db gym.sqlite "$@"; }
 printf '{"id":1,"question":"%s"}\n{"id":2,"question":"What is the address of each trainer?"}\n{"id":3,"question":"What is the name of each trainer?"}\n' "$both" >three.jsonl
 check "two ambiguities" 0 "^3 questions, 2 ambiguous" detected three.jsonl -o out.jsonl
-has '"id":1,.*"alternatives":\["trainer.home_address","trainer.work_address"\],"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],"score":[0-9.]+,"words":"address","start":24,"end":31\},\{"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\],"score":[0-9.]+,"words":"fee","start":12,"end":15\}\],"sentence":"This question may mean [^"]*"'
+has '"id":1,.*"alternatives":\["trainer.home_address","trainer.work_address"\],"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],"score":[0-9.]+,"words":"address","start":24,"end":31\},\{"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\],"score":[0-9.]+,"words":"fee","start":12,"end":15\}\],"spans":\[.*\],"sentence":"This question may mean [^"]*"'
 has '"id":2,.*"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],"score":[0-9.]+,"words":"address","start":12,"end":19\}\],'
 has '"id":3,.*"alternatives":\[\],"ambiguities":\[\],'
 check "a higher threshold" 0 "^3 questions, 2 ambiguous" detected --threshold 0.8 three.jsonl -o out.jsonl
-has '"id":1,.*"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],[^]]*\}\],"sentence"'
+has '"id":1,.*"ambiguities":\[\{"type":"C","alternatives":\["trainer.home_address","trainer.work_address"\],[^]]*\}\],"spans":\[.*\],"sentence"'
 printf '{"id":1,"question":"%s","answers":[2,1]}\n' "$both" >in.jsonl
 check "ask by the detector" 0 "^1 records" infer ask --device cpu --db gym.sqlite in.jsonl -o out.jsonl
 has '"rewrite":\{"question":"What is the trainer.trainer_fee and the trainer.work_address of each trainer\?"'

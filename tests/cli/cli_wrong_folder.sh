@@ -20,7 +20,8 @@ expect 6 "gate/config.json: No such file or directory; it is $detector" loss --m
 expect 6 "gate/adapter_config.json: No such file or directory; it is $detector" loss --model base --adapter gate in.jsonl
 expect 6 "gate/config.json: .*; it is $detector" infer parse --db $db --model gate in.jsonl
 expect 6 "gate/config.json: .*; it is $detector" infer ask --detector none --db $db --parser gate --question 'How many?'
-expect 6 "gate/ambit.h5: expected a run of ambit-train tag, got $detector" infer tag --db $db --model gate in.jsonl
+expect 6 "gate: the detector has no head for words, the file words.h5; train one with ambit-train words, or give a tagger" infer tag --db $db --model gate in.jsonl
+expect 6 "gate/ambit.h5: expected a run of ambit-train tag, got $detector" infer tag --strategy eta --db $db --model gate in.jsonl
 run 0 train infill --device cpu --base base --data in.jsonl --rank 2 --epochs 1 --out tuned
 expect 6 'tuned/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' detect --model tuned --question 'How many?'
 expect 6 'tuned/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' infer ask --db $db --detector tuned --question 'How many?'
