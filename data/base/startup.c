@@ -41,7 +41,7 @@ void standard_open(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-enum { SPIN_NS = 50000, SAMPLES = 8, SAMPLE = 128 };
+enum { SPIN_NS = 20000, SAMPLES = 8, SAMPLE = 128 };
 
 /* Reads up to two numbers from the start of a file.  Returns how many it found. */
 static int read_numbers(const char *folder, const char *name, double numbers[2])
